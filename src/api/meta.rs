@@ -1,0 +1,58 @@
+//! Names that stand in metadata: labels, annotations, the finalizer, field managers. Each is written once, here.
+//!
+//! They are an API: Pods of an earlier release carry them, and people select by them. None may be renamed.
+
+/// API group of our kinds.
+pub const GROUP: &str = "streams.sentry.io";
+/// The one served version.
+pub const VERSION: &str = "v1alpha1";
+/// `apiVersion` of our kinds.
+pub const API_VERSION: &str = "streams.sentry.io/v1alpha1";
+/// Kind of the pipelines.
+pub const KIND: &str = "StreamingPipeline";
+/// Plural (resource) name of the pipelines.
+pub const PLURAL: &str = "streamingpipelines";
+
+/// Label on everything we make; its value is [`MANAGED_BY_VALUE`]. The one selector of our watches.
+pub const LABEL_MANAGED_BY: &str = "streams.sentry.io/managed-by";
+/// Value of [`LABEL_MANAGED_BY`].
+pub const MANAGED_BY_VALUE: &str = "streaming-operator";
+/// Label: uid of the pipeline that owns the object. Nothing is changed or deleted whose label is another uid.
+pub const LABEL_OWNER_UID: &str = "streams.sentry.io/owner-uid";
+/// Label on Pods: `primary` or `canary`.
+pub const LABEL_WORKLOAD_SET: &str = "streams.sentry.io/workload-set";
+/// Label on Pods: the ordinal within the set, decimal.
+pub const LABEL_ORDINAL: &str = "streams.sentry.io/ordinal";
+/// Label on Pods: the generation of the ordinal, decimal.
+pub const LABEL_GENERATION: &str = "streams.sentry.io/generation";
+/// Label on Pods, ConfigMaps and ControllerRevisions: the revision they belong to (10 hex digits).
+pub const LABEL_REVISION: &str = "streams.sentry.io/revision";
+
+/// Annotation: name of the owning pipeline.
+pub const ANNOTATION_OWNER_NAME: &str = "streams.sentry.io/owner-name";
+/// Annotation: namespace of the owning pipeline.
+pub const ANNOTATION_OWNER_NAMESPACE: &str = "streams.sentry.io/owner-namespace";
+/// Annotation on Pods: how many failures in a row led to this Pod, decimal (behaviour.md 6, back-off).
+pub const ANNOTATION_FAILURES: &str = "streams.sentry.io/failures";
+/// Annotation on ControllerRevisions: when the revision last completed (RFC 3339).
+pub const ANNOTATION_COMPLETED_AT: &str = "streams.sentry.io/completed-at";
+/// Annotation on pipelines: `<revision>` whose gate a person opens.
+pub const ANNOTATION_PROMOTE: &str = "streams.sentry.io/promote";
+/// Annotation on pipelines: `<revision>` that a person sends back.
+pub const ANNOTATION_ABORT: &str = "streams.sentry.io/abort";
+/// Annotation on pipelines: `<revision>@<RFC 3339>` that a person lets try again.
+pub const ANNOTATION_RESUME: &str = "streams.sentry.io/resume";
+/// Annotation on Pods with the digest of their config, as the Python operator has it.
+pub const ANNOTATION_CONFIG_VERSION: &str = "configVersion";
+/// Default annotation on Pods: their emptyDir volumes hold nothing worth keeping a node for.
+pub const ANNOTATION_SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+
+/// Finalizer on pipelines whose Pods live in another namespace, where no ownerReference can point back.
+pub const FINALIZER: &str = "streams.sentry.io/cleanup";
+
+/// Field manager of what the controller writes.
+pub const FIELD_MANAGER: &str = "streaming-operator";
+/// Field manager of `caBundle` in the webhook configurations.
+pub const FIELD_MANAGER_CA: &str = "streaming-operator-ca";
+/// `reportingController` of our Events.
+pub const EVENT_REPORTER: &str = "streaming-operator";

@@ -1,0 +1,17 @@
+//! The wire: what users write and read. Types with serde and schemars derives, and no behaviour.
+//!
+//! Must never import another module of this crate, and never decide anything. Doc comments of spec and status fields
+//! are the descriptions in the CRD, so they are written for `kubectl explain`.
+
+pub mod conditions;
+pub mod meta;
+pub mod rollout;
+pub mod status;
+pub mod stored;
+pub mod streaming_pipeline;
+
+pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
+pub use rollout::{OnFailure, PodReplacementPolicy, Rollout};
+pub use status::StreamingPipelineStatus;
+pub use stored::StoredPipeline;
+pub use streaming_pipeline::{LogLevel, StreamingPipeline, StreamingPipelineSpec};

@@ -1,0 +1,1 @@
+//! A real control plane, faults and witnesses for tests.
