@@ -1,2 +1,7 @@
-//! The binary.
-fn main() {}
+//! The binary: all it does stands in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    streaming_operator::cli::main()
+}

@@ -4,6 +4,7 @@
 //! are the descriptions in the CRD, so they are written for `kubectl explain`.
 
 pub mod conditions;
+pub mod manifests;
 pub mod meta;
 pub mod rollout;
 pub mod status;

@@ -1,5 +1,10 @@
 //! `spec.rollout`: how a change of the spec reaches the Pods.
 
+#![allow(
+    unreachable_pub,
+    reason = "the KubeSchema derive repeats the type inside a private block"
+)]
+
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::KubeSchema;
 use schemars::JsonSchema;

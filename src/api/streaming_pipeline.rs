@@ -3,6 +3,11 @@
 //! The `snake_case` fields are those of the Python operator (upstream.md a), with its defaults and requiredness, so
 //! that existing manifests apply unchanged; new fields are camelCase.
 
+#![allow(
+    unreachable_pub,
+    reason = "the KubeSchema derive repeats the type inside a private block"
+)]
+
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,16 +37,51 @@ pub type OpenObject = Map<String, Value>;
         status_replicas_path = ".status.totalReplicas",
         label_selector_path = ".status.selector"
     ),
-    printcolumn(name = "Desired", type_ = "integer", json_path = ".spec.replicas", description = "Consumer Pods asked for"),
-    printcolumn(name = "Ready", type_ = "integer", json_path = ".status.readyReplicas", description = "Consumer Pods that are Ready"),
-    printcolumn(name = "Updated", type_ = "integer", json_path = ".status.updatedReplicas", description = "Consumer Pods of the spec's revision"),
-    printcolumn(name = "Canary", type_ = "integer", json_path = ".status.replicas.canary", description = "Consumer Pods of the canary set"),
-    printcolumn(name = "Phase", type_ = "string", json_path = ".status.rollout.phase", description = "Where the rollout stands"),
-    printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason", description = "Why the pipeline is Ready or not"),
+    printcolumn(
+        name = "Desired",
+        type_ = "integer",
+        json_path = ".spec.replicas",
+        description = "Consumer Pods asked for"
+    ),
+    printcolumn(
+        name = "Ready",
+        type_ = "integer",
+        json_path = ".status.readyReplicas",
+        description = "Consumer Pods that are Ready"
+    ),
+    printcolumn(
+        name = "Updated",
+        type_ = "integer",
+        json_path = ".status.updatedReplicas",
+        description = "Consumer Pods of the spec's revision"
+    ),
+    printcolumn(
+        name = "Canary",
+        type_ = "integer",
+        json_path = ".status.replicas.canary",
+        description = "Consumer Pods of the canary set"
+    ),
+    printcolumn(
+        name = "Phase",
+        type_ = "string",
+        json_path = ".status.rollout.phase",
+        description = "Where the rollout stands"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
+        description = "Why the pipeline is Ready or not"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Image", type_ = "string", json_path = ".spec.image_name", priority = 1),
     printcolumn(name = "Segment", type_ = "integer", json_path = ".spec.segment_id", priority = 1),
-    printcolumn(name = "Config-Version", type_ = "string", json_path = ".status.config_version", priority = 1)
+    printcolumn(
+        name = "Config-Version",
+        type_ = "string",
+        json_path = ".status.config_version",
+        priority = 1
+    )
 )]
 #[x_kube(validation = Rule::new("!has(oldSelf.pipeline_name) || (has(self.pipeline_name) && self.pipeline_name == oldSelf.pipeline_name)").message("pipeline_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name").field_path(".pipeline_name").reason(Reason::FieldValueForbidden))]
 pub struct StreamingPipelineSpec {

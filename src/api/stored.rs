@@ -1,0 +1,135 @@
+//! A StreamingPipeline as it lies in the API server, read so that one bad object never disturbs the others.
+//!
+//! A typed list or watch fails as a whole when a single stored object cannot be decoded. Here the spec's decoding is a
+//! result of its own, with the path of the fault, and a status that another operator wrote is read as far as it goes.
+//! Must never fail on anything that the API server can hand out.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::status::{SetGenerations, StreamingPipelineStatus};
+use super::streaming_pipeline::{StreamingPipeline, StreamingPipelineSpec};
+
+/// A StreamingPipeline as stored.
+#[derive(Clone, Debug)]
+pub struct StoredPipeline {
+    /// Its metadata.
+    pub metadata: ObjectMeta,
+    /// Its spec, or why that could not be read.
+    pub spec: Result<StreamingPipelineSpec, DecodeFault>,
+    /// Its status, as far as it could be read; empty for what could not.
+    pub status: StreamingPipelineStatus,
+    /// Whether the stored status differs from what `status` would be written as, so that a write is due even when the
+    /// computed status equals `status`.
+    pub status_is_foreign: bool,
+}
+
+/// Why a JSON value is not of the type it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeFault {
+    /// Path of the fault from the root of the object, such as `spec.rollout.maxUnavailable`.
+    pub path: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+/// Reads a `spec`.
+///
+/// Fails with the path (beginning with `spec`) of the first value that is of another type.
+pub fn decode_spec(spec: &Value) -> Result<StreamingPipelineSpec, DecodeFault> {
+    serde_path_to_error::deserialize(spec).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." {
+            "spec".to_owned()
+        } else {
+            format!("spec.{path}")
+        };
+        DecodeFault {
+            path,
+            message: error.into_inner().to_string(),
+        }
+    })
+}
+
+/// Reads a `status` as far as it can be read. What other operators wrote in another shape is as good as absent, but for
+/// `generations` and `workload_namespace`, which are read for themselves.
+fn decode_status(status: &Value) -> StreamingPipelineStatus {
+    if let Ok(read) = StreamingPipelineStatus::deserialize(status) {
+        return read;
+    }
+    StreamingPipelineStatus {
+        workload_namespace: status
+            .get("workload_namespace")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        generations: status.get("generations").map(decode_generations),
+        ..StreamingPipelineStatus::default()
+    }
+}
+
+fn decode_generations(generations: &Value) -> SetGenerations {
+    let set = |name| {
+        let entries = generations.get(name).and_then(Value::as_object);
+        entries
+            .into_iter()
+            .flatten()
+            .filter_map(|(ordinal, generation)| Some((ordinal.clone(), u16::try_from(generation.as_u64()?).ok()?)))
+            .collect()
+    };
+    SetGenerations {
+        primary: set("primary"),
+        canary: set("canary"),
+    }
+}
+
+impl<'de> Deserialize<'de> for StoredPipeline {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Raw {
+            #[serde(default)]
+            metadata: ObjectMeta,
+            #[serde(default)]
+            spec: Value,
+            #[serde(default)]
+            status: Value,
+        }
+        let raw = Raw::deserialize(deserializer)?;
+        let status = decode_status(&raw.status);
+        let rewritten = serde_json::to_value(&status).unwrap_or_default();
+        let status_is_foreign = rewritten != raw.status;
+        Ok(Self {
+            metadata: raw.metadata,
+            spec: decode_spec(&raw.spec),
+            status,
+            status_is_foreign,
+        })
+    }
+}
+
+impl Resource for StoredPipeline {
+    type DynamicType = ();
+    type Scope = k8s_openapi::NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        StreamingPipeline::kind(&())
+    }
+    fn group((): &()) -> Cow<'_, str> {
+        StreamingPipeline::group(&())
+    }
+    fn version((): &()) -> Cow<'_, str> {
+        StreamingPipeline::version(&())
+    }
+    fn plural((): &()) -> Cow<'_, str> {
+        StreamingPipeline::plural(&())
+    }
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}

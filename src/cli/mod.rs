@@ -1,0 +1,65 @@
+//! The command line: one variant a subcommand, one file each. Must never hold product logic: a subcommand parses its
+//! arguments, calls the module that owns the work, prints, and gives an exit code.
+
+mod crd;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use serde::Serialize;
+
+/// Runs Sentry Streams consumers on Kubernetes as Pods it manages itself, with an admission webhook beside it.
+#[derive(Debug, Parser)]
+#[command(name = "streaming-operator", version, about, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Prints the CustomResourceDefinitions as YAML.
+    Crd,
+}
+
+/// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
+/// input, 4 the API server cannot be reached or may not be asked.
+#[must_use]
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Crd => crd::run(),
+    }
+}
+
+/// Prints objects as YAML documents to stdout.
+///
+/// A closed pipe is no fault of ours; an object that cannot be written as YAML is, and gives exit code 1.
+fn print_documents<'a, T: Serialize + 'a>(objects: impl Iterator<Item = &'a T>) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    for object in objects {
+        let text = match serde_saphyr::to_string(object) {
+            Ok(text) => text,
+            Err(error) => {
+                eprintln!("streaming-operator: an object cannot be written as YAML: {error}");
+                return ExitCode::from(1);
+            }
+        };
+        if write!(out, "---\n{text}").is_err() {
+            break;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}
