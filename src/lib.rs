@@ -20,6 +20,7 @@
 //! |---|---|---|
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
+//! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
 //! | [`cli`] | one file a subcommand | hold product logic |
 //!
 //! Direction: `main -> cli -> shells -> core -> api`. `controller` and `webhook` never import each other.
@@ -39,5 +40,7 @@
 
 pub mod api;
 pub mod core;
+
+pub mod telemetry;
 
 pub mod cli;
