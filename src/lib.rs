@@ -21,6 +21,8 @@
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
 //! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
+//! | [`client`] | clients of the API server, metered and gated | change a request |
+//! | [`leader`] | who may write: the holder of a Lease | trust another machine's clock |
 //! | [`cli`] | one file a subcommand | hold product logic |
 //!
 //! Direction: `main -> cli -> shells -> core -> api`. `controller` and `webhook` never import each other.
@@ -41,6 +43,8 @@
 pub mod api;
 pub mod core;
 
+pub mod client;
+pub mod leader;
 pub mod telemetry;
 
 pub mod cli;
