@@ -1,1 +1,2 @@
 //! A real control plane, faults and witnesses for tests.
+pub mod fake_api;
