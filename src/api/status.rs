@@ -259,7 +259,7 @@ pub struct RolloutHold {
 /// A revision that failed or was aborted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct FailedRevision {
-    /// The revision.
+    /// Name of the revision that failed or was aborted.
     #[serde(default)]
     pub name: String,
     /// Why it failed, in one word.

@@ -2,6 +2,7 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod yaml;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ pub fn main() -> ExitCode {
 fn print_documents<'a, T: Serialize + 'a>(objects: impl Iterator<Item = &'a T>) -> ExitCode {
     let mut out = std::io::stdout().lock();
     for object in objects {
-        let text = match serde_saphyr::to_string(object) {
+        let text = match yaml::to_yaml(object) {
             Ok(text) => text,
             Err(error) => {
                 eprintln!("streaming-operator: an object cannot be written as YAML: {error}");
