@@ -10,40 +10,55 @@ use super::StreamingPipeline;
 /// The CRDs, each with the metadata it is installed with.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![without_status_defaults(StreamingPipeline::crd())]
+    vec![tidied(StreamingPipeline::crd())]
 }
 
-/// Takes the defaults off the status: an API server would write them into a status that says something else on purpose
-/// by leaving a field out.
-fn without_status_defaults(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+fn tidied(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
-        let root = version
+        let Some(root) = version
             .schema
             .as_mut()
-            .and_then(|schema| schema.open_api_v3_schema.as_mut());
-        let properties = root.and_then(|root| root.properties.as_mut());
-        if let Some(status) = properties.and_then(|properties| properties.get_mut("status")) {
-            remove_defaults(status);
+            .and_then(|schema| schema.open_api_v3_schema.as_mut())
+        else {
+            continue;
+        };
+        visit(root, &mut unwrap_lines);
+        // An API server would write defaults into a status that says something by leaving a field out.
+        if let Some(status) = root
+            .properties
+            .as_mut()
+            .and_then(|properties| properties.get_mut("status"))
+        {
+            visit(status, &mut |schema| schema.default = None);
         }
     }
     crd
 }
 
-fn remove_defaults(schema: &mut JSONSchemaProps) {
-    schema.default = None;
+/// Joins the lines of a description's paragraphs: `kubectl explain` wraps them to the reader's width.
+fn unwrap_lines(schema: &mut JSONSchemaProps) {
+    if let Some(description) = &mut schema.description {
+        let paragraphs = description.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        *description = paragraphs.collect::<Vec<_>>().join("\n\n");
+    }
+}
+
+/// Calls `change` with a schema and every one below it.
+fn visit(schema: &mut JSONSchemaProps, change: &mut impl FnMut(&mut JSONSchemaProps)) {
+    change(schema);
     for property in schema
         .properties
         .iter_mut()
         .flat_map(|properties| properties.values_mut())
     {
-        remove_defaults(property);
+        visit(property, change);
     }
     match &mut schema.items {
-        Some(JSONSchemaPropsOrArray::Schema(items)) => remove_defaults(items),
-        Some(JSONSchemaPropsOrArray::Schemas(all)) => all.iter_mut().for_each(remove_defaults),
+        Some(JSONSchemaPropsOrArray::Schema(items)) => visit(items, change),
+        Some(JSONSchemaPropsOrArray::Schemas(all)) => all.iter_mut().for_each(|items| visit(items, change)),
         None => {}
     }
     if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {
-        remove_defaults(values);
+        visit(values, change);
     }
 }
