@@ -14,6 +14,8 @@ build: ## the release binary: target/release/streaming-operator
 generate: ## write crds/ and webhook-config/ from the code
 	cargo run --quiet --locked -- crd > crds/.new
 	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
+	cargo run --quiet --locked -- webhook-config > webhook-config/.new
+	mv webhook-config/.new webhook-config/webhooks.yaml
 
 .PHONY: lint
 lint: ## formatting, clippy, generated files, chart

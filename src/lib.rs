@@ -20,6 +20,9 @@
 //! |---|---|---|
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
+//! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
+//! | [`server`] | connections, limits, drain, probes | know what is served |
+//! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
 //! | [`cli`] | one file a subcommand | hold product logic |
 //!
 //! Direction: `main -> cli -> shells -> core -> api`. `controller` and `webhook` never import each other.
@@ -39,5 +42,7 @@
 
 pub mod api;
 pub mod core;
+
+pub mod webhook;
 
 pub mod cli;

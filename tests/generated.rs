@@ -33,6 +33,14 @@ fn the_committed_crd_is_what_the_types_say() {
 }
 
 #[test]
+fn the_committed_webhook_configurations_are_what_the_code_says() {
+    assert!(
+        committed("webhook-config/webhooks.yaml") == print(&["webhook-config"]),
+        "webhook-config/ is stale: run `make generate` and commit the result"
+    );
+}
+
+#[test]
 fn the_crd_stays_far_below_what_client_side_apply_can_annotate() {
     assert!(committed("crds/streams.sentry.io_streamingpipelines.yaml").len() < 100_000);
 }

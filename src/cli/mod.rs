@@ -2,6 +2,7 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod webhook_config;
 mod yaml;
 
 use std::io::Write;
@@ -22,6 +23,8 @@ pub struct Cli {
 enum Command {
     /// Prints the CustomResourceDefinitions as YAML.
     Crd,
+    /// Prints the webhook configurations as YAML.
+    WebhookConfig(webhook_config::WebhookConfigArgs),
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
@@ -30,6 +33,7 @@ enum Command {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Crd => crd::run(),
+        Command::WebhookConfig(args) => webhook_config::run(args),
     }
 }
 
