@@ -23,6 +23,7 @@
 //! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
 //! | [`server`] | connections, limits, drain, probes | know what is served |
 //! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
+//! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
 //! | [`cli`] | one file a subcommand | hold product logic |
 //!
 //! Direction: `main -> cli -> shells -> core -> api`. `controller` and `webhook` never import each other.
@@ -43,6 +44,9 @@
 pub mod api;
 pub mod core;
 
+pub mod certs;
+pub mod server;
+pub mod telemetry;
 pub mod webhook;
 
 pub mod cli;
