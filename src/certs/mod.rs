@@ -1,1 +1,2 @@
 //! Certificates.
+pub mod resolver;
