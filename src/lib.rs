@@ -20,6 +20,9 @@
 //! |---|---|---|
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
+//! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
+//! | [`server`] | connections, limits, drain, probes | know what is served |
+//! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
 //! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
 //! | [`client`] | clients of the API server, metered and gated | change a request |
 //! | [`leader`] | who may write: the holder of a Lease | trust another machine's clock |
@@ -43,8 +46,13 @@
 pub mod api;
 pub mod core;
 
+pub mod telemetry;
+
 pub mod client;
 pub mod leader;
-pub mod telemetry;
+
+pub mod certs;
+pub mod server;
+pub mod webhook;
 
 pub mod cli;

@@ -2,6 +2,8 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod webhook_config;
+mod yaml;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -21,6 +23,8 @@ pub struct Cli {
 enum Command {
     /// Prints the CustomResourceDefinitions as YAML.
     Crd,
+    /// Prints the webhook configurations as YAML.
+    WebhookConfig(webhook_config::WebhookConfigArgs),
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
@@ -29,6 +33,7 @@ enum Command {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Crd => crd::run(),
+        Command::WebhookConfig(args) => webhook_config::run(args),
     }
 }
 
@@ -38,7 +43,7 @@ pub fn main() -> ExitCode {
 fn print_documents<'a, T: Serialize + 'a>(objects: impl Iterator<Item = &'a T>) -> ExitCode {
     let mut out = std::io::stdout().lock();
     for object in objects {
-        let text = match serde_saphyr::to_string(object) {
+        let text = match yaml::to_yaml(object) {
             Ok(text) => text,
             Err(error) => {
                 eprintln!("streaming-operator: an object cannot be written as YAML: {error}");
