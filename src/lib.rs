@@ -24,6 +24,7 @@
 //! | [`server`] | connections, limits, drain, probes | know what is served |
 //! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
 //! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
+//! | [`caches`] | what watches told, and who is to be looked at | write, show half a list |
 //! | [`client`] | clients of the API server, metered and gated | change a request |
 //! | [`leader`] | who may write: the holder of a Lease | trust another machine's clock |
 //! | [`cli`] | one file a subcommand | hold product logic |
@@ -48,6 +49,7 @@ pub mod core;
 
 pub mod telemetry;
 
+pub mod caches;
 pub mod client;
 pub mod leader;
 
