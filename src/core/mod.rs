@@ -5,3 +5,12 @@
 
 pub mod names;
 pub mod violation;
+
+pub mod settings;
+
+pub mod health;
+pub mod in_flight;
+pub mod observed;
+
+pub mod plan;
+pub mod status;
