@@ -36,6 +36,9 @@ pub const ANNOTATION_OWNER_NAMESPACE: &str = "streams.sentry.io/owner-namespace"
 pub const ANNOTATION_FAILURES: &str = "streams.sentry.io/failures";
 /// Annotation on ControllerRevisions: when the revision last completed (RFC 3339).
 pub const ANNOTATION_COMPLETED_AT: &str = "streams.sentry.io/completed-at";
+/// Annotation on ControllerRevisions: name of the ConfigMap that Pods of the revision mount, so that which ConfigMaps
+/// are in use is known from metadata alone.
+pub const ANNOTATION_CONFIG_MAP: &str = "streams.sentry.io/config-map";
 /// Annotation on pipelines: `<revision>` whose gate a person opens.
 pub const ANNOTATION_PROMOTE: &str = "streams.sentry.io/promote";
 /// Annotation on pipelines: `<revision>` that a person sends back.

@@ -14,3 +14,12 @@ pub mod render;
 pub mod valid;
 
 pub mod collision;
+
+pub mod settings;
+
+pub mod health;
+pub mod in_flight;
+pub mod observed;
+
+pub mod plan;
+pub mod status;

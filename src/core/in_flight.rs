@@ -1,0 +1,190 @@
+//! Own writes that the cache does not show yet.
+//!
+//! Caches lag behind the API server. A plan made from a cache alone would create a Pod twice or count one as available
+//! that it deleted a moment ago. So each write is noted here and laid over what the cache shows, until the cache has
+//! shown it: a Pod that was created is there and unavailable, one that was deleted is terminating. An entry never
+//! expires by time: expectations that do turn into surplus Pods.
+//!
+//! One ledger a pipeline. The shell feeds it with what it sends and with the events of its Pod watch, in their order.
+//! Must never forget a write that the cache may still not show.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::names::Revision;
+use super::plan::PodPlan;
+use super::settings::{Settings, later};
+
+/// Own writes that the cache does not show yet, and what is remembered of a pipeline between two passes.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    created: BTreeMap<String, Created>,
+    deleted: BTreeMap<String, Deleted>,
+    /// Counts the lists that have begun; what was written before the list that has just ended is in it.
+    list: u64,
+    dry_run: Option<(Revision, DryRun)>,
+}
+
+/// A Pod that was created, or may have been.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// What was sent.
+    pub plan: PodPlan,
+    /// Uid, once the API server has answered.
+    pub uid: Option<String>,
+    /// When it was sent.
+    pub at: Timestamp,
+    list: u64,
+}
+
+/// A Pod whose deletion was sent.
+#[derive(Clone, Debug)]
+struct Deleted {
+    answered: bool,
+    list: u64,
+}
+
+/// What the API server said to the first Pod of a revision before any Pod was replaced for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// It would be created.
+    Accepted,
+    /// It would not; asked at this time.
+    Refused {
+        /// How long is waited before it is asked again.
+        wait: SignedDuration,
+        /// When it may be asked again.
+        again: Timestamp,
+    },
+}
+
+impl Ledger {
+    /// To be called before a create is sent, so that no event can come before the note.
+    pub fn creating(&mut self, plan: &PodPlan, at: Timestamp) {
+        let entry = Created {
+            plan: plan.clone(),
+            uid: None,
+            at,
+            list: self.list,
+        };
+        self.created.insert(plan.name.to_string(), entry);
+    }
+
+    /// The API server answered: the Pod `name` is there with this uid (created, or ours already). Nothing happens when
+    /// the cache has shown it in the meantime.
+    pub fn created(&mut self, name: &str, uid: &str) {
+        let list = self.list;
+        if let Some(entry) = self.created.get_mut(name) {
+            entry.uid = Some(uid.to_owned());
+            entry.list = list;
+        }
+    }
+
+    /// The API server refused the create, or a live look found nothing under the name: no such Pod is there.
+    pub fn not_created(&mut self, name: &str) {
+        self.created.remove(name);
+    }
+
+    /// Names of Pods whose create got no answer. They count as there until a live GET says [`Ledger::created`] or
+    /// [`Ledger::not_created`], or the cache shows them.
+    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
+        self.created
+            .iter()
+            .filter(|(_, entry)| entry.uid.is_none())
+            .map(|(name, _)| name.as_str())
+    }
+
+    /// To be called before the delete of the Pod with this uid is sent.
+    pub fn deleting(&mut self, uid: &str) {
+        let entry = Deleted {
+            answered: false,
+            list: self.list,
+        };
+        self.deleted.insert(uid.to_owned(), entry);
+    }
+
+    /// The API server answered that the Pod is being deleted or is gone already (404, or 409 for another uid).
+    pub fn deleted(&mut self, uid: &str) {
+        let list = self.list;
+        if let Some(entry) = self.deleted.get_mut(uid) {
+            *entry = Deleted { answered: true, list };
+        }
+    }
+
+    /// The API server refused the delete: the Pod is as it was.
+    pub fn not_deleted(&mut self, uid: &str) {
+        self.deleted.remove(uid);
+    }
+
+    /// The watch showed this Pod, added or changed. `terminating`: it has a deletionTimestamp.
+    pub fn saw_applied(&mut self, name: &str, uid: &str, terminating: bool) {
+        let is_this = |entry: &Created| entry.uid.as_deref().is_none_or(|known| known == uid);
+        if self.created.get(name).is_some_and(is_this) {
+            self.created.remove(name);
+        }
+        if terminating {
+            self.deleted.remove(uid);
+        }
+    }
+
+    /// The watch showed that this Pod is gone.
+    pub fn saw_deleted(&mut self, name: &str, uid: &str) {
+        self.saw_applied(name, uid, true);
+    }
+
+    /// A new list of all Pods begins; it is a consistent read, so every write that was answered by now is in it.
+    pub fn list_began(&mut self) {
+        self.list += 1;
+    }
+
+    /// The list that began last is in the cache as a whole: what was answered before it began needs no overlay.
+    pub fn list_ended(&mut self) {
+        let list = self.list;
+        self.created
+            .retain(|_, entry| entry.uid.is_none() || entry.list >= list);
+        self.deleted.retain(|_, entry| !entry.answered || entry.list >= list);
+    }
+
+    /// Pods that were created and are not shown yet.
+    pub fn unseen(&self) -> impl Iterator<Item = &Created> {
+        self.created.values()
+    }
+
+    /// Whether the deletion of the Pod with this uid was sent and is not shown yet.
+    #[must_use]
+    pub fn is_deleted(&self, uid: &str) -> bool {
+        self.deleted.contains_key(uid)
+    }
+
+    /// The API server would create the first Pod of `revision`.
+    pub fn dry_run_accepted(&mut self, revision: &Revision) {
+        self.dry_run = Some((revision.clone(), DryRun::Accepted));
+    }
+
+    /// The API server would refuse the first Pod of `revision`; the wait before it is asked again doubles each time.
+    pub fn dry_run_refused(&mut self, revision: &Revision, now: Timestamp, settings: &Settings) {
+        let wait = match self.dry_run_of(revision) {
+            Some(DryRun::Refused { wait, .. }) => wait.saturating_mul(2).min(settings.backoff_max),
+            Some(DryRun::Accepted) | None => settings.backoff_base,
+        };
+        let again = later(now, wait);
+        self.dry_run = Some((revision.clone(), DryRun::Refused { wait, again }));
+    }
+
+    /// What the last dry run of `revision` gave; `None` when it was not asked since the start of the operator, or
+    /// another revision was asked since.
+    #[must_use]
+    pub fn dry_run_of(&self, revision: &Revision) -> Option<&DryRun> {
+        self.dry_run
+            .as_ref()
+            .filter(|(asked, _)| asked == revision)
+            .map(|(_, answer)| answer)
+    }
+
+    /// Whether nothing is remembered, so that the ledger may be dropped.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.created.is_empty() && self.deleted.is_empty() && self.dry_run.is_none()
+    }
+}

@@ -1,0 +1,163 @@
+//! What a pipeline's spec asks of its Pods, in the planner's own terms.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::api::StreamingPipelineSpec;
+use crate::api::rollout::{OnFailure, PodReplacementPolicy};
+use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet};
+
+/// What a pipeline's spec asks of its Pods.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// Revision of the spec; `None` when the spec cannot be rendered, so that it has no Pods.
+    pub revision: Option<Revision>,
+    /// Name of the ConfigMap that the spec's revision mounts; `None` when the spec cannot be rendered.
+    pub config_map: Option<String>,
+    /// What the Pods of the primary set, and the ControllerRevisions, are named with.
+    pub primary: BaseName,
+    /// What the Pods of the canary set are named with; `None` when the spec asks for none and the name would be invalid.
+    pub canary: Option<BaseName>,
+    /// `spec.replicas`, 0 to 999.
+    pub replicas: u16,
+    /// `spec.with_canary`.
+    pub with_canary: bool,
+    /// `spec.suspend`.
+    pub suspend: bool,
+    /// `rollout.paused`.
+    pub paused: bool,
+    /// `rollout.maxUnavailable` in Pods of `replicas`, rounded down, before it is bounded (see
+    /// [`Budget`](super::budget::Budget)).
+    pub max_unavailable: u16,
+    /// `rollout.minReadySeconds`.
+    pub min_ready: SignedDuration,
+    /// `rollout.progressDeadlineSeconds`.
+    pub progress_deadline: SignedDuration,
+    /// `rollout.podReplacementPolicy`.
+    pub policy: PodReplacementPolicy,
+    /// `rollout.restartAt`, in whole seconds as creationTimestamps are; `None` also when it is no time.
+    pub restart_at: Option<Timestamp>,
+    /// `rollout.requireAnalysis`.
+    pub require_analysis: bool,
+    /// `rollout.onFailure`.
+    pub on_failure: OnFailure,
+    /// `spec.revisionHistoryLimit`.
+    pub history_limit: usize,
+}
+
+/// What the Pods of the two sets are named with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bases {
+    /// Of the primary set.
+    pub primary: BaseName,
+    /// Of the canary set; `None` when the spec asks for none and the name would be invalid.
+    pub canary: Option<BaseName>,
+}
+
+impl Wanted {
+    /// Of a spec, the names of its Pods and, when it can be rendered, its revision and the name of its ConfigMap.
+    #[must_use]
+    pub fn new(spec: &StreamingPipelineSpec, bases: Bases, rendered: Option<(Revision, String)>) -> Self {
+        let replicas = u16::try_from(spec.replicas.clamp(0, i64::from(REPLICAS_MAX))).unwrap_or(REPLICAS_MAX);
+        let (revision, config_map) = rendered.unzip();
+        Self {
+            revision,
+            config_map,
+            primary: bases.primary,
+            canary: bases.canary,
+            replicas,
+            with_canary: spec.with_canary,
+            suspend: spec.suspend,
+            paused: spec.rollout.paused,
+            max_unavailable: scaled(&spec.rollout.max_unavailable, replicas),
+            min_ready: SignedDuration::from_secs(spec.rollout.min_ready_seconds.into()),
+            progress_deadline: SignedDuration::from_secs(spec.rollout.progress_deadline_seconds.into()),
+            policy: spec.rollout.pod_replacement_policy,
+            restart_at: spec.rollout.restart_at.as_deref().and_then(whole_seconds),
+            require_analysis: spec.rollout.require_analysis,
+            on_failure: spec.rollout.on_failure,
+            history_limit: usize::try_from(spec.revision_history_limit).unwrap_or(0),
+        }
+    }
+
+    /// Pods wanted now, of both sets.
+    #[must_use]
+    pub const fn total(&self) -> u16 {
+        if self.suspend { 0 } else { self.replicas }
+    }
+
+    /// Pods wanted now of one set: one of the canary set if there are two or more in all.
+    #[must_use]
+    pub const fn count(&self, set: WorkloadSet) -> u16 {
+        let canary = if self.with_canary && self.canary.is_some() && self.total() > 1 {
+            1
+        } else {
+            0
+        };
+        match set {
+            WorkloadSet::Canary => canary,
+            WorkloadSet::Primary => self.total() - canary,
+        }
+    }
+
+    /// What the Pods of a set are named with.
+    #[must_use]
+    pub const fn base(&self, set: WorkloadSet) -> Option<&BaseName> {
+        match set {
+            WorkloadSet::Canary => self.canary.as_ref(),
+            WorkloadSet::Primary => Some(&self.primary),
+        }
+    }
+}
+
+/// An integer or a percentage of `replicas`, rounded down (as Deployments do for `maxUnavailable`:
+/// `intstr.GetScaledValueFromIntOrPercent` with `roundUp` false). What is neither counts as 0.
+fn scaled(value: &IntOrString, replicas: u16) -> u16 {
+    match value {
+        IntOrString::Int(number) => u16::try_from((*number).clamp(0, i32::from(u16::MAX))).unwrap_or(u16::MAX),
+        IntOrString::String(text) => {
+            let percent: u32 = text
+                .strip_suffix('%')
+                .and_then(|digits| digits.parse().ok())
+                .unwrap_or(0);
+            u16::try_from(u32::from(replicas) * percent.min(100) / 100).unwrap_or(u16::MAX)
+        }
+    }
+}
+
+fn whole_seconds(text: &str) -> Option<Timestamp> {
+    let time: Timestamp = text.parse().ok()?;
+    Timestamp::from_second(time.as_second()).ok()
+}
+
+/// What people ask of a rollout by annotations on the pipeline. Each is bound to a revision, so one that was left behind
+/// does nothing to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// `promote: <revision>` opens the gate for this revision.
+    pub promote: Option<Revision>,
+    /// `abort: <revision>` sends the Pods of this revision back to the current one.
+    pub abort: Option<Revision>,
+    /// `resume: <revision>@<time>` lets this revision try again, once a time.
+    pub resume: Option<(Revision, Timestamp)>,
+}
+
+impl Orders {
+    /// Of the pipeline's annotations; what cannot be read is no order.
+    #[must_use]
+    pub fn read(annotations: &BTreeMap<String, String>) -> Self {
+        use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE, ANNOTATION_RESUME};
+        let revision = |key: &str| annotations.get(key).and_then(|text| Revision::parse(text.trim()));
+        let resume = annotations.get(ANNOTATION_RESUME).and_then(|text| {
+            let (revision, time) = text.trim().split_once('@')?;
+            Some((Revision::parse(revision)?, time.parse().ok()?))
+        });
+        Self {
+            promote: revision(ANNOTATION_PROMOTE),
+            abort: revision(ANNOTATION_ABORT),
+            resume,
+        }
+    }
+}
