@@ -1,0 +1,152 @@
+//! Which pipeline holds which names, kept by a watch, with reservations for what was just admitted.
+//!
+//! Must never answer before a whole list was seen, and never forget a pipeline that is only being deleted.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::runtime::watcher::Event;
+
+use crate::api::{StoredPipeline, StreamingPipelineSpec};
+use crate::core::collision::{Collision, NameIndex, NameSet, PipelineId};
+
+/// The names of all pipelines that we watch.
+#[derive(Debug)]
+pub struct Names {
+    workload_namespace: Option<String>,
+    reservation_ttl: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    index: NameIndex,
+    /// Pipelines in `index` by the watch.
+    known: HashSet<PipelineId>,
+    /// Pipelines of the list that is coming in, while one is.
+    listing: Option<HashSet<PipelineId>>,
+    synced: bool,
+}
+
+/// What came of asking for names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Nobody else has any of them.
+    Free,
+    /// Another pipeline has one.
+    Taken(Collision),
+    /// No whole list has been seen yet.
+    NotSynced,
+}
+
+impl Names {
+    /// An index that has seen nothing yet.
+    ///
+    /// `workload_namespace`: where the Pods of all pipelines run; `None`: in the namespace of each. `reservation_ttl`:
+    /// for how long names stay reserved for a pipeline that was admitted and has not been seen yet.
+    #[must_use]
+    pub fn new(workload_namespace: Option<String>, reservation_ttl: Duration) -> Self {
+        Self {
+            workload_namespace,
+            reservation_ttl,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Takes in one event of the watch of all pipelines. Every event has to come, in order.
+    pub fn observe(&self, event: &Event<StoredPipeline>) {
+        let mut state = self.lock();
+        match event {
+            Event::Apply(pipeline) => {
+                self.insert(&mut state, pipeline);
+            }
+            Event::Delete(pipeline) => {
+                let id = id_of(pipeline);
+                state.index.remove(&id);
+                state.known.remove(&id);
+            }
+            Event::Init => state.listing = Some(HashSet::new()),
+            Event::InitApply(pipeline) => {
+                let id = self.insert(&mut state, pipeline);
+                if let Some(listing) = &mut state.listing {
+                    listing.insert(id);
+                }
+            }
+            Event::InitDone => {
+                if let Some(listed) = state.listing.take() {
+                    let gone: Vec<_> = state.known.difference(&listed).cloned().collect();
+                    for id in &gone {
+                        state.index.remove(id);
+                    }
+                    state.known = listed;
+                }
+                state.synced = true;
+            }
+        }
+    }
+
+    /// Whether a whole list has been seen.
+    #[must_use]
+    pub fn is_synced(&self) -> bool {
+        self.lock().synced
+    }
+
+    /// The names that a pipeline with this spec can take.
+    #[must_use]
+    pub fn of(&self, pipeline: &PipelineId, spec: &StreamingPipelineSpec) -> NameSet {
+        let namespace = self.workload_namespace.as_deref().unwrap_or(&pipeline.namespace);
+        NameSet::of(namespace, &pipeline.name, spec)
+    }
+
+    /// Whether `pipeline` may have `names`, asked at `now`.
+    #[must_use]
+    pub fn check(&self, pipeline: &PipelineId, names: &NameSet, now: Timestamp) -> Claim {
+        let state = self.lock();
+        if !state.synced {
+            return Claim::NotSynced;
+        }
+        state
+            .index
+            .collision(pipeline, names, now)
+            .map_or(Claim::Free, Claim::Taken)
+    }
+
+    /// [`Names::check`], and when they are free keeps them for `pipeline` until the watch shows it or the reservation
+    /// ends.
+    #[must_use]
+    pub fn reserve(&self, pipeline: &PipelineId, names: &NameSet, now: Timestamp) -> Claim {
+        let mut state = self.lock();
+        if !state.synced {
+            return Claim::NotSynced;
+        }
+        match state.index.reserve(pipeline, names, now, self.reservation_ttl) {
+            Ok(()) => Claim::Free,
+            Err(collision) => Claim::Taken(collision),
+        }
+    }
+
+    fn insert(&self, state: &mut State, pipeline: &StoredPipeline) -> PipelineId {
+        let id = id_of(pipeline);
+        // A spec that cannot be read leaves what is known: its Pods are still there.
+        if let Ok(spec) = &pipeline.spec {
+            let names = self.of(&id, spec);
+            state.index.insert(id.clone(), names);
+        }
+        state.known.insert(id.clone());
+        id
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic inside the index would be a fault of the core, which is total; what is left is still the best we know.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn id_of(pipeline: &StoredPipeline) -> PipelineId {
+    PipelineId {
+        namespace: pipeline.metadata.namespace.clone().unwrap_or_default(),
+        name: pipeline.metadata.name.clone().unwrap_or_default(),
+    }
+}
