@@ -1,4 +1,4 @@
-//! The objects of one kind, by name and by the pipeline they say they belong to.
+//! The objects of one kind, by name, and by what pipelines look for them by.
 //!
 //! kube's own store has neither: it finds the Pods of a pipeline by looking at all Pods, it does not tell which objects
 //! were gone when a watch had to begin anew, and it cannot take several watches. Must never hold half a list: what a
@@ -10,17 +10,49 @@ use std::sync::Arc;
 use kube::Resource;
 use kube::runtime::watcher::Event;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
 use super::owner_of;
 use super::watch::Scope;
+use crate::api::meta::LABEL_OWNER_UID;
 use crate::core::collision::PipelineId;
+use crate::core::names::PodName;
 
 type Name = (String, String);
+
+/// What objects are looked for by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Their own uid.
+    Uid(String),
+    /// The uid of their owner, from the label.
+    OwnerUid(String),
+    /// The pipeline that their annotations name.
+    Owner(PipelineId),
+    /// Namespace and base name, of names that could be our Pods'.
+    Base(String, String),
+}
+
+impl Key {
+    fn all(metadata: &ObjectMeta) -> impl Iterator<Item = Self> {
+        let label = metadata.labels.as_ref().and_then(|labels| labels.get(LABEL_OWNER_UID));
+        let name = metadata.name.as_deref().and_then(PodName::parse);
+        let namespace = metadata.namespace.clone().unwrap_or_default();
+        let keys = [
+            metadata.uid.clone().map(Self::Uid),
+            label.cloned().map(Self::OwnerUid),
+            owner_of(metadata).map(Self::Owner),
+            name.map(|name| Self::Base(namespace, name.base.to_string())),
+        ];
+        keys.into_iter().flatten()
+    }
+}
 
 /// The objects of one kind.
 #[derive(Debug)]
 pub struct Cache<K> {
     objects: HashMap<Name, Arc<K>>,
-    by_owner: HashMap<PipelineId, BTreeSet<Name>>,
+    index: HashMap<Key, BTreeSet<Name>>,
     /// Lists that have begun and are not complete.
     lists: HashMap<Scope, BTreeMap<Name, Arc<K>>>,
     /// Scopes whose first list is complete.
@@ -55,7 +87,7 @@ impl<K> Default for Cache<K> {
     fn default() -> Self {
         Self {
             objects: HashMap::new(),
-            by_owner: HashMap::new(),
+            index: HashMap::new(),
             lists: HashMap::new(),
             synced: BTreeSet::new(),
         }
@@ -97,28 +129,28 @@ impl<K: Resource> Cache<K> {
     fn apply(&mut self, object: Arc<K>) -> Change<K> {
         let name = name_of(object.as_ref());
         let before = self.objects.insert(name.clone(), Arc::clone(&object));
-        if let Some(owner) = before.as_ref().and_then(|before| owner_of(before.meta())) {
-            self.disown(&owner, &name);
+        if let Some(before) = &before {
+            self.unindex(before.meta(), &name);
         }
-        if let Some(owner) = owner_of(object.meta()) {
-            self.by_owner.entry(owner).or_default().insert(name);
+        for key in Key::all(object.meta()) {
+            self.index.entry(key).or_default().insert(name.clone());
         }
         Change::Applied { object, before }
     }
 
     fn delete(&mut self, name: &Name) -> Option<Change<K>> {
         let object = self.objects.remove(name)?;
-        if let Some(owner) = owner_of(object.meta()) {
-            self.disown(&owner, name);
-        }
+        self.unindex(object.meta(), name);
         Some(Change::Deleted(object))
     }
 
-    fn disown(&mut self, owner: &PipelineId, name: &Name) {
-        if let Some(names) = self.by_owner.get_mut(owner) {
-            names.remove(name);
-            if names.is_empty() {
-                self.by_owner.remove(owner);
+    fn unindex(&mut self, metadata: &ObjectMeta, name: &Name) {
+        for key in Key::all(metadata) {
+            if let Some(names) = self.index.get_mut(&key) {
+                names.remove(name);
+                if names.is_empty() {
+                    self.index.remove(&key);
+                }
             }
         }
     }
@@ -135,9 +167,9 @@ impl<K: Resource> Cache<K> {
         self.objects.get(&(namespace.to_owned(), name.to_owned())).cloned()
     }
 
-    /// The objects that say they belong to `owner`, by name.
-    pub fn owned_by(&self, owner: &PipelineId) -> impl Iterator<Item = &Arc<K>> {
-        let names = self.by_owner.get(owner).into_iter().flatten();
+    /// The objects that have this key, by name.
+    pub fn by(&self, key: &Key) -> impl Iterator<Item = &Arc<K>> {
+        let names = self.index.get(key).into_iter().flatten();
         names.filter_map(|name| self.objects.get(name))
     }
 
@@ -172,14 +204,11 @@ mod tests {
     }
 
     fn owned(cache: &Cache<Pod>, owner: &str) -> Vec<String> {
-        let owner = PipelineId {
+        let owner = Key::Owner(PipelineId {
             namespace: "ns".to_owned(),
             name: owner.to_owned(),
-        };
-        cache
-            .owned_by(&owner)
-            .filter_map(|pod| pod.metadata.name.clone())
-            .collect()
+        });
+        cache.by(&owner).filter_map(|pod| pod.metadata.name.clone()).collect()
     }
 
     fn listed(cache: &mut Cache<Pod>, scope: &Scope, pods: Vec<Pod>) -> Vec<Change<Pod>> {

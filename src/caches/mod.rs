@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::api::meta::{ANNOTATION_OWNER_NAME, ANNOTATION_OWNER_NAMESPACE};
 use crate::core::collision::PipelineId;
 
-pub use cache::Cache;
+pub use cache::{Cache, Change, Key};
 pub use pipelines::Pipelines;
 pub use triggers::Triggers;
 pub use watch::Scope;

@@ -9,27 +9,25 @@ use kube::runtime::watcher::Event;
 use tokio::sync::watch as channel;
 use tokio_util::sync::CancellationToken;
 
-use super::cache::{Cache, Change};
+use super::cache::{Cache, Change, Key};
 use super::id_of;
 use super::triggers::Triggers;
 use super::watch::{self, Scope, Selection};
 use crate::api::StoredPipeline;
 use crate::core::collision::{NameIndex, NameSet, PipelineId};
 
-/// The index of names, shared by webhook and controller.
-pub type SharedIndex = Arc<RwLock<NameIndex>>;
-
 /// All pipelines. Clones are the same.
 #[derive(Clone)]
 pub struct Pipelines {
     inner: Arc<Mutex<Inner>>,
     store: Store<StoredPipeline>,
-    index: SharedIndex,
+    index: Arc<RwLock<NameIndex>>,
     triggers: Triggers,
     scopes: Arc<[Scope]>,
     /// Where all Pods run; `None`: each pipeline's in its own namespace.
     workload_namespace: Option<Arc<str>>,
     synced: channel::Sender<bool>,
+    observer: Arc<dyn Fn(&Event<StoredPipeline>) + Send + Sync>,
 }
 
 struct Inner {
@@ -39,8 +37,16 @@ struct Inner {
 
 impl Pipelines {
     /// No pipelines yet: [`Pipelines::run`] brings them.
+    ///
+    /// `observer` is shown everything as the events of one watch: a whole list once all namespaces have been listed,
+    /// and single changes from then on.
     #[must_use]
-    pub fn new(watch_namespaces: &[String], workload_namespace: Option<&str>, triggers: Triggers) -> Self {
+    pub fn new(
+        watch_namespaces: &[String],
+        workload_namespace: Option<&str>,
+        triggers: Triggers,
+        observer: impl Fn(&Event<StoredPipeline>) + Send + Sync + 'static,
+    ) -> Self {
         let (store, writer) = reflector::store();
         Self {
             inner: Arc::new(Mutex::new(Inner {
@@ -48,11 +54,12 @@ impl Pipelines {
                 writer,
             })),
             store,
-            index: SharedIndex::default(),
+            index: Arc::default(),
             triggers,
             scopes: Scope::of(watch_namespaces).into(),
             workload_namespace: workload_namespace.map(Arc::from),
             synced: channel::channel(false).0,
+            observer: Arc::new(observer),
         }
     }
 
@@ -72,18 +79,21 @@ impl Pipelines {
         let told: Vec<PipelineId> = changes.iter().flat_map(|change| self.note(change)).collect();
         if *self.synced.borrow() {
             for change in changes {
-                inner.writer.apply_watcher_event(&match change {
-                    Change::Applied { object, .. } => Event::Apply(Arc::unwrap_or_clone(object)),
-                    Change::Deleted(object) => Event::Delete(Arc::unwrap_or_clone(object)),
-                });
+                self.show(
+                    &mut inner.writer,
+                    &match change {
+                        Change::Applied { object, .. } => Event::Apply(Arc::unwrap_or_clone(object)),
+                        Change::Deleted(object) => Event::Delete(Arc::unwrap_or_clone(object)),
+                    },
+                );
             }
         } else if inner.cache.is_synced(&self.scopes) {
             let all: Vec<StoredPipeline> = inner.cache.all().map(|object| object.as_ref().clone()).collect();
-            inner.writer.apply_watcher_event(&Event::Init);
+            self.show(&mut inner.writer, &Event::Init);
             for object in all {
-                inner.writer.apply_watcher_event(&Event::InitApply(object));
+                self.show(&mut inner.writer, &Event::InitApply(object));
             }
-            inner.writer.apply_watcher_event(&Event::InitDone);
+            self.show(&mut inner.writer, &Event::InitDone);
             self.synced.send_replace(true);
         }
         drop(inner);
@@ -91,6 +101,11 @@ impl Pipelines {
         for pipeline in told {
             self.triggers.tell(pipeline);
         }
+    }
+
+    fn show(&self, writer: &mut Writer<StoredPipeline>, event: &Event<StoredPipeline>) {
+        writer.apply_watcher_event(event);
+        (self.observer)(event);
     }
 
     /// Brings the index up to date; gives who is to be looked at.
@@ -131,12 +146,6 @@ impl Pipelines {
         self.workload_namespace.as_deref().unwrap_or(namespace)
     }
 
-    /// The index of names.
-    #[must_use]
-    pub fn index(&self) -> SharedIndex {
-        Arc::clone(&self.index)
-    }
-
     /// All pipelines, as kube's controller runtime reads them.
     #[must_use]
     pub fn store(&self) -> Store<StoredPipeline> {
@@ -148,6 +157,32 @@ impl Pipelines {
     pub fn get(&self, pipeline: &PipelineId) -> Option<Arc<StoredPipeline>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.cache.get(&pipeline.namespace, &pipeline.name)
+    }
+
+    /// Whether a pipeline of this uid exists.
+    #[must_use]
+    pub fn exists(&self, uid: &str) -> bool {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.cache.by(&Key::Uid(uid.to_owned())).next().is_some()
+    }
+
+    /// All pipelines, by name.
+    #[must_use]
+    pub fn ids(&self) -> Vec<PipelineId> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.cache.all().map(|pipeline| id_of(&pipeline.metadata)).collect()
+    }
+
+    /// Other pipelines that can take one of the names of `pipeline`.
+    #[must_use]
+    pub fn rivals(&self, pipeline: &StoredPipeline) -> Vec<Arc<StoredPipeline>> {
+        let Some(names) = self.names(pipeline) else {
+            return Vec::new();
+        };
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let rivals = index.rivals(&id_of(&pipeline.metadata), &names);
+        drop(index);
+        rivals.iter().filter_map(|rival| self.get(rival)).collect()
     }
 
     /// Says when all pipelines are known.
@@ -185,7 +220,7 @@ mod tests {
     /// How many pipelines are called for when `p` changes like that.
     fn called_by(change: impl FnOnce(&mut Value)) -> usize {
         let triggers = Triggers::new(Metrics::new("0", "test", false));
-        let pipelines = Pipelines::new(&[], None, triggers.clone());
+        let pipelines = Pipelines::new(&[], None, triggers.clone(), |_| {});
         pipelines.take(&Scope::All, Event::Apply(stored("p", |_| {})));
         let mut read = triggers.read();
         pipelines.take(&Scope::All, Event::Apply(stored("p", change)));
@@ -213,7 +248,7 @@ mod tests {
     async fn the_store_is_ready_when_every_namespace_has_been_listed() {
         let triggers = Triggers::new(Metrics::new("0", "test", false));
         let namespaces = ["a".to_owned(), "b".to_owned()];
-        let pipelines = Pipelines::new(&namespaces, None, triggers);
+        let pipelines = Pipelines::new(&namespaces, None, triggers, |_| {});
         let store = pipelines.store();
         for namespace in namespaces {
             assert!(

@@ -17,6 +17,7 @@ pub mod revision;
 pub mod validation;
 
 pub mod render;
+pub mod stored_revision;
 pub mod valid;
 
 pub mod collision;
