@@ -1,0 +1,351 @@
+//! What the controller has seen and done: the caches of Pods, ConfigMaps and ControllerRevisions, and beside them what
+//! it remembers of each pipeline between two passes.
+//!
+//! Both lie behind one lock, so that a reader never sees a cache from before and a ledger from after an event. Must never
+//! be held across an await.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use kube::core::PartialObjectMeta;
+use kube::runtime::watcher::Event;
+use tokio::sync::watch as channel;
+
+use super::backoff::Holds;
+use crate::api::StoredPipeline;
+use crate::api::meta::LABEL_OWNER_UID;
+use crate::caches::{Cache, Change, Key, Pipelines, Scope, Triggers, owner_of};
+use crate::core::collision::{Claim, PipelineId, rightful_holder};
+use crate::core::in_flight::Ledger;
+use crate::core::observed::{Gathered, NamespaceState, Observed, PipelineFacts};
+use crate::core::plan::Wanted;
+use crate::core::settings::Settings;
+
+/// What has been seen and done.
+pub struct World {
+    inner: Mutex<Inner>,
+    pipelines: Pipelines,
+    triggers: Triggers,
+    /// Where Pods and ConfigMaps are watched.
+    pub workload_scopes: Vec<Scope>,
+    /// Where ControllerRevisions are watched.
+    pub pipeline_scopes: Vec<Scope>,
+    synced: channel::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Inner {
+    pods: Cache<Pod>,
+    config_maps: Cache<PartialObjectMeta<ConfigMap>>,
+    revisions: Cache<PartialObjectMeta<ControllerRevision>>,
+    memories: HashMap<String, Memory>,
+}
+
+/// What is remembered of a pipeline (by uid) between two passes. All of it may be lost at any time: the next pass then
+/// asks the API server.
+#[derive(Default)]
+pub struct Memory {
+    /// Namespace of its Pods.
+    workload_namespace: String,
+    /// Own Pod writes that the cache does not show yet.
+    pub ledger: Ledger,
+    /// Deletes that were sent and have no answer yet: uid and name of the Pod.
+    pub unanswered_deletes: BTreeMap<String, String>,
+    /// What failed, and when it is tried again.
+    pub holds: Holds,
+    /// The pipeline as the last own write of it left it, while the cache shows an older one.
+    own_write: Option<OwnWrite>,
+    /// Failed passes in a row.
+    pub failures: u32,
+}
+
+struct OwnWrite {
+    older: BTreeSet<String>,
+    written: Arc<StoredPipeline>,
+}
+
+impl World {
+    /// Nothing seen yet. Pods run in `workload_namespace`, or in the namespaces of their pipelines.
+    #[must_use]
+    pub fn new(
+        pipelines: Pipelines,
+        triggers: Triggers,
+        watch_namespaces: &[String],
+        workload_namespace: Option<&str>,
+    ) -> Self {
+        let pipeline_scopes = Scope::of(watch_namespaces);
+        let workload_scopes = match workload_namespace {
+            Some(namespace) => vec![Scope::Namespace(namespace.to_owned())],
+            None => pipeline_scopes.clone(),
+        };
+        Self {
+            inner: Mutex::default(),
+            pipelines,
+            triggers,
+            workload_scopes,
+            pipeline_scopes,
+            synced: channel::channel(false).0,
+        }
+    }
+
+    /// Says when everything has been listed once.
+    #[must_use]
+    pub fn synced(&self) -> channel::Receiver<bool> {
+        self.synced.subscribe()
+    }
+
+    /// Takes an event of a Pod watch: into the cache, then off the ledgers, then to who owns the Pod.
+    pub fn take_pod(&self, scope: &Scope, event: Event<Pod>) {
+        let mut inner = self.lock();
+        let in_scope = |memory: &Memory| scope.covers(&memory.workload_namespace);
+        if matches!(event, Event::Init) {
+            let memories = inner.memories.values_mut().filter(|memory| in_scope(memory));
+            memories.for_each(|memory| memory.ledger.list_began());
+        }
+        let list_ended = matches!(event, Event::InitDone);
+        let changes = inner.pods.take(scope, event);
+        for change in &changes {
+            inner.saw_pod(change, &self.pipelines);
+        }
+        if list_ended {
+            let memories = inner.memories.values_mut().filter(|memory| in_scope(memory));
+            memories.for_each(|memory| memory.ledger.list_ended());
+        }
+        self.settle(inner, &changes);
+    }
+
+    /// Takes an event of a ConfigMap watch.
+    pub fn take_config_map(&self, scope: &Scope, event: Event<PartialObjectMeta<ConfigMap>>) {
+        let mut inner = self.lock();
+        let changes = inner.config_maps.take(scope, event);
+        self.settle(inner, &changes);
+    }
+
+    /// Takes an event of a ControllerRevision watch.
+    pub fn take_revision(&self, scope: &Scope, event: Event<PartialObjectMeta<ControllerRevision>>) {
+        let mut inner = self.lock();
+        let changes = inner.revisions.take(scope, event);
+        self.settle(inner, &changes);
+    }
+
+    fn settle<K: Resource>(&self, inner: MutexGuard<'_, Inner>, changes: &[Change<K>]) {
+        if !*self.synced.borrow() {
+            let synced = inner.pods.is_synced(&self.workload_scopes)
+                && inner.config_maps.is_synced(&self.workload_scopes)
+                && inner.revisions.is_synced(&self.pipeline_scopes);
+            if synced {
+                self.synced.send_replace(true);
+            }
+        }
+        drop(inner);
+        for change in changes {
+            if let Some(owner) = owner_of(change.object().meta()) {
+                self.triggers.tell(owner);
+            }
+        }
+    }
+
+    /// Does something with what is remembered of the pipeline.
+    pub fn remember<T>(&self, pipeline: &PipelineFacts, act: impl FnOnce(&mut Memory) -> T) -> T {
+        let mut inner = self.lock();
+        let memory = inner.memories.entry(pipeline.uid.clone()).or_default();
+        memory.workload_namespace.clone_from(&pipeline.workload_namespace);
+        act(memory)
+    }
+
+    /// Forgets pipelines that are gone.
+    pub fn forget_gone(&self) {
+        self.lock().memories.retain(|uid, _| self.pipelines.exists(uid));
+    }
+
+    /// The pipeline as it is to be looked at: as we last wrote it, while the cache shows it from before that.
+    #[must_use]
+    pub fn newest(&self, cached: Arc<StoredPipeline>) -> Arc<StoredPipeline> {
+        let Some(uid) = &cached.metadata.uid else { return cached };
+        let mut inner = self.lock();
+        let Some(memory) = inner.memories.get_mut(uid) else {
+            return cached;
+        };
+        let version = cached.metadata.resource_version.as_deref().unwrap_or_default();
+        match &memory.own_write {
+            Some(own) if own.older.contains(version) => Arc::clone(&own.written),
+            _ => {
+                memory.own_write = None;
+                cached
+            }
+        }
+    }
+
+    /// `written` is `before` after an own write.
+    pub fn wrote(&self, pipeline: &PipelineFacts, before: &StoredPipeline, written: Arc<StoredPipeline>) {
+        self.remember(pipeline, |memory| {
+            let earlier = memory.own_write.take().map(|own| own.older);
+            let mut older = earlier.unwrap_or_default();
+            older.extend(before.metadata.resource_version.clone());
+            memory.own_write = Some(OwnWrite { older, written });
+        });
+    }
+
+    /// What is seen of a pipeline now, with a copy of its ledger from the same moment.
+    #[must_use]
+    pub fn observe(&self, pipeline: &StoredPipeline, look: &Look<'_>) -> (Observed, Ledger) {
+        let rivals = self.pipelines.rivals(pipeline);
+        let mut inner = self.lock();
+        let collision = inner.collision(pipeline, &rivals, look.facts);
+        let ledger = inner.memories.entry(look.facts.uid.clone()).or_default().ledger.clone();
+        let seen = inner.look_for(look);
+        let gathered = Gathered {
+            live_owners: seen.other_owners(&look.facts.uid, &self.pipelines),
+            pods: seen.pods,
+            config_maps: seen.config_maps,
+            revisions: seen.revisions,
+            collision,
+            namespace: look.namespace,
+        };
+        let observed = Observed::new(look.facts, look.wanted, &gathered, &ledger, look.settings, look.now);
+        (observed, ledger)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a pass looks for.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// The pipeline.
+    pub facts: &'a PipelineFacts,
+    /// What its spec asks for.
+    pub wanted: Option<&'a Wanted>,
+    /// How the workload namespace is.
+    pub namespace: NamespaceState,
+    /// Graces and back-off.
+    pub settings: &'a Settings,
+    /// The time of the pass.
+    pub now: Timestamp,
+}
+
+/// The objects that concern a pipeline.
+struct Seen<'a> {
+    pods: Vec<&'a Pod>,
+    config_maps: Vec<&'a ObjectMeta>,
+    revisions: Vec<&'a ObjectMeta>,
+}
+
+impl Seen<'_> {
+    /// Of the other owners of these objects those that exist.
+    fn other_owners(&self, uid: &str, pipelines: &Pipelines) -> BTreeSet<String> {
+        let pods = self.pods.iter().map(|pod| &pod.metadata);
+        let others = pods.chain(self.config_maps.iter().copied()).chain(self.revisions.iter().copied());
+        let uids = others.filter_map(|metadata| metadata.labels.as_ref()?.get(LABEL_OWNER_UID));
+        let uids: BTreeSet<&String> = uids.filter(|owner| *owner != uid).collect();
+        uids.into_iter().filter(|owner| pipelines.exists(owner)).cloned().collect()
+    }
+}
+
+impl Inner {
+    fn look_for(&self, look: &Look<'_>) -> Seen<'_> {
+        let facts = look.facts;
+        let ours = Key::OwnerUid(facts.uid.clone());
+        let names_us = Key::Owner(PipelineId {
+            namespace: facts.namespace.clone(),
+            name: facts.name.clone(),
+        });
+        let bases = look.wanted.into_iter().flat_map(|wanted| [Some(&wanted.primary), wanted.canary.as_ref()]);
+        let bases = bases.flatten().map(|base| Key::Base(facts.workload_namespace.clone(), base.to_string()));
+        let pods = bases.chain([ours.clone()]).collect::<Vec<_>>();
+        let both = [ours, names_us];
+        Seen {
+            pods: distinct(&self.pods, &pods, &facts.workload_namespace).map(AsRef::as_ref).collect(),
+            config_maps: distinct(&self.config_maps, &both, &facts.workload_namespace)
+                .map(|object| &object.metadata)
+                .collect(),
+            revisions: distinct(&self.revisions, &both, &facts.namespace)
+                .map(|object| &object.metadata)
+                .collect(),
+        }
+    }
+
+    /// Who has the names of `pipeline`, if somebody else has.
+    fn collision(
+        &self,
+        pipeline: &StoredPipeline,
+        rivals: &[Arc<StoredPipeline>],
+        facts: &PipelineFacts,
+    ) -> Option<String> {
+        if rivals.is_empty() {
+            return None;
+        }
+        let rivals = rivals.iter().map(AsRef::as_ref);
+        let claims: Vec<Claim> = rivals
+            .chain([pipeline])
+            .map(|pipeline| self.claim(&pipeline.metadata, &facts.workload_namespace))
+            .collect();
+        let holder = rightful_holder(&claims)?;
+        (holder.uid != facts.uid).then(|| format!("{}/{}", holder.pipeline.namespace, holder.pipeline.name))
+    }
+
+    fn claim(&self, metadata: &ObjectMeta, workload_namespace: &str) -> Claim {
+        let uid = metadata.uid.clone().unwrap_or_default();
+        let key = [Key::OwnerUid(uid.clone())];
+        let pods = distinct(&self.pods, &key, workload_namespace).any(|pod| is_live(pod));
+        let config_maps = distinct(&self.config_maps, &key, workload_namespace).next().is_some();
+        let created = metadata.creation_timestamp.as_ref();
+        Claim {
+            pipeline: crate::caches::id_of(metadata),
+            created: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            uid,
+            in_use: pods || config_maps,
+        }
+    }
+
+    /// Takes what the watch showed off the ledgers that may have noted it: that of the Pod's owner, and that of the
+    /// pipeline which the Pod's annotations name (its predecessor's Pods are deleted by it).
+    fn saw_pod(&mut self, change: &Change<Pod>, pipelines: &Pipelines) {
+        let metadata = &change.object().metadata;
+        let (Some(name), Some(uid)) = (&metadata.name, &metadata.uid) else {
+            return;
+        };
+        let label = metadata.labels.as_ref().and_then(|labels| labels.get(LABEL_OWNER_UID)).cloned();
+        let named = owner_of(metadata).and_then(|owner| pipelines.get(&owner));
+        let named = named.and_then(|pipeline| pipeline.metadata.uid.clone());
+        let owners: BTreeSet<String> = label.into_iter().chain(named).collect();
+        for owner in owners {
+            if let Some(memory) = self.memories.get_mut(&owner) {
+                match change {
+                    Change::Applied { .. } => {
+                        memory.ledger.saw_applied(name, uid, metadata.deletion_timestamp.is_some());
+                    }
+                    Change::Deleted(_) => memory.ledger.saw_deleted(name, uid),
+                }
+            }
+        }
+    }
+}
+
+/// The objects of a namespace that have one of `keys`, each once.
+fn distinct<'a, K: Resource>(
+    cache: &'a Cache<K>,
+    keys: &[Key],
+    namespace: &str,
+) -> impl Iterator<Item = &'a Arc<K>> + use<'a, K> {
+    let mut found = BTreeMap::new();
+    for object in keys.iter().flat_map(|key| cache.by(key)) {
+        let meta = object.meta();
+        if meta.namespace.as_deref() == Some(namespace) {
+            found.insert(meta.name.clone(), object);
+        }
+    }
+    found.into_values()
+}
+
+fn is_live(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    pod.metadata.deletion_timestamp.is_none() && !matches!(phase, Some("Failed" | "Succeeded"))
+}
