@@ -5,3 +5,12 @@
 
 pub mod names;
 pub mod violation;
+
+pub mod defaults;
+pub mod revision;
+pub mod validation;
+
+pub mod render;
+pub mod valid;
+
+pub mod collision;
