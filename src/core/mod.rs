@@ -4,9 +4,15 @@
 //! alone. In reading order.
 
 pub mod names;
+pub mod path;
 pub mod violation;
 
+pub mod number;
+mod sorted_json;
+
+pub mod config_text;
 pub mod defaults;
+pub mod merge;
 pub mod revision;
 pub mod validation;
 
