@@ -10,9 +10,11 @@ pub mod violation;
 pub mod number;
 mod sorted_json;
 
+mod compose;
 pub mod config_text;
 pub mod defaults;
 pub mod merge;
+mod multi_process;
 pub mod revision;
 pub mod validation;
 
