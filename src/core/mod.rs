@@ -4,9 +4,17 @@
 //! alone. In reading order.
 
 pub mod names;
+pub mod path;
 pub mod violation;
 
+pub mod number;
+mod sorted_json;
+
+mod compose;
+pub mod config_text;
 pub mod defaults;
+pub mod merge;
+mod multi_process;
 pub mod revision;
 pub mod validation;
 

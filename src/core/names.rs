@@ -219,6 +219,12 @@ impl Revision {
     /// Number of hex digits.
     pub const LENGTH: usize = 10;
 
+    /// The revision that these bytes are, the first of a digest.
+    #[must_use]
+    pub fn from_bytes([a, b, c, d, e]: [u8; 5]) -> Self {
+        Self(format!("{a:02x}{b:02x}{c:02x}{d:02x}{e:02x}"))
+    }
+
     /// `None` unless `text` is ten lower-case hex digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

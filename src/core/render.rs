@@ -1,11 +1,15 @@
 //! From a valid pipeline to what is created for it.
+//!
+//! Must never depend on the number of replicas, and never give a Pod an identity that it was not asked for.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::api::meta;
 use crate::api::streaming_pipeline::OpenObject;
 
+use super::compose::CONFIG_VOLUME;
 use super::names::{BaseName, Generation, Ordinal, Revision, WorkloadSet};
 use super::valid::ValidPipeline;
 
@@ -91,16 +95,142 @@ pub struct PodIdentity<'a> {
     pub static_membership: bool,
 }
 
-/// Renders a valid pipeline.
+/// Renders a valid pipeline: the same bytes for the same spec, whatever `replicas` and `with_canary` say.
 #[must_use]
 pub fn render(pipeline: &ValidPipeline) -> Rendered {
-    let _ = pipeline;
-    unreachable!("no pipeline is valid yet")
+    let composition = pipeline.composition();
+    let set = |base: &BaseName, template: &OpenObject| SetTemplate {
+        base: base.clone(),
+        template: template.clone(),
+    };
+    Rendered {
+        config: ConfigMapContent {
+            name: composition.config_name.clone(),
+            labels: composition.labels.clone(),
+            text: composition.config_text.clone(),
+            version: composition.config_version.clone(),
+        },
+        primary: set(pipeline.primary_base(), &composition.primary),
+        canary: pipeline
+            .base(WorkloadSet::Canary)
+            .map(|base| set(base, &composition.canary)),
+    }
 }
 
-/// The Pod of `identity`, made of a set's template (as rendered, or as stored with a revision).
+/// The Pod of `identity`, made of a set's template (as rendered, or as stored with a revision): named, labelled and
+/// annotated as ours, with an ownerReference when it lives beside its owner, and with the ordinal in the environment of
+/// its consumer.
+///
+/// The consumer is each container that mounts the volume of the config; a patch may have renamed anything else. When
+/// none does (a patch moved the mount), every container is given the environment, which harms none.
 #[must_use]
 pub fn pod_from_template(template: &OpenObject, identity: &PodIdentity<'_>) -> Value {
-    let _ = identity;
-    Value::Object(template.clone())
+    let mut metadata = section(template, "metadata");
+    let name = format!("{}-{}-{}", identity.base, identity.ordinal, identity.generation);
+    metadata.insert("name".to_owned(), json!(name));
+    metadata.insert("namespace".to_owned(), json!(identity.namespace));
+    metadata.insert("labels".to_owned(), Value::Object(labels(&metadata, identity)));
+    metadata.insert(
+        "annotations".to_owned(),
+        Value::Object(annotations(&metadata, identity)),
+    );
+    if identity.owner.namespace == identity.namespace {
+        metadata.insert("ownerReferences".to_owned(), json!([owner_reference(identity.owner)]));
+    }
+    let mut spec = section(template, "spec");
+    if let Some(Value::Array(containers)) = spec.get_mut("containers") {
+        set_environment(containers, identity);
+    }
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+}
+
+fn labels(template: &OpenObject, identity: &PodIdentity<'_>) -> OpenObject {
+    let mut labels = section(template, "labels");
+    for (key, value) in [
+        (meta::LABEL_MANAGED_BY, meta::MANAGED_BY_VALUE.to_owned()),
+        (meta::LABEL_OWNER_UID, identity.owner.uid.clone()),
+        (meta::LABEL_WORKLOAD_SET, identity.set.to_string()),
+        (meta::LABEL_ORDINAL, identity.ordinal.to_string()),
+        (meta::LABEL_GENERATION, identity.generation.to_string()),
+        (meta::LABEL_REVISION, identity.revision.to_string()),
+    ] {
+        labels.insert(key.to_owned(), Value::String(value));
+    }
+    labels
+}
+
+fn annotations(template: &OpenObject, identity: &PodIdentity<'_>) -> OpenObject {
+    let mut annotations = section(template, "annotations");
+    annotations
+        .entry(meta::ANNOTATION_SAFE_TO_EVICT)
+        .or_insert_with(|| json!("true"));
+    for (key, value) in [
+        (meta::ANNOTATION_OWNER_NAME, identity.owner.name.clone()),
+        (meta::ANNOTATION_OWNER_NAMESPACE, identity.owner.namespace.clone()),
+        (meta::ANNOTATION_FAILURES, identity.failures.to_string()),
+    ] {
+        annotations.insert(key.to_owned(), Value::String(value));
+    }
+    annotations
+}
+
+fn owner_reference(owner: &Owner) -> Value {
+    json!({
+        "apiVersion": meta::API_VERSION,
+        "kind": meta::KIND,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// Tells the consumer which Pod it is, by variables that it does not set itself.
+fn set_environment(containers: &mut [Value], identity: &PodIdentity<'_>) {
+    let any_consumer = containers.iter().any(mounts_config);
+    let mut variables = vec![
+        ("STREAMS_POD_ORDINAL", identity.ordinal.to_string()),
+        ("STREAMS_WORKLOAD_SET", identity.set.to_string()),
+    ];
+    if identity.static_membership {
+        let member = format!("{}-{}", identity.base, identity.ordinal);
+        variables.push(("STREAMS_KAFKA_GROUP_INSTANCE_ID", member));
+    }
+    for container in containers {
+        if any_consumer && !mounts_config(container) {
+            continue;
+        }
+        let Value::Object(container) = container else { continue };
+        let environment = container.entry("env").or_insert_with(|| json!([]));
+        if environment.is_null() {
+            *environment = json!([]);
+        }
+        let Value::Array(environment) = environment else {
+            continue;
+        };
+        for (name, value) in &variables {
+            let is_set = environment
+                .iter()
+                .any(|variable| variable.get("name").and_then(Value::as_str) == Some(name));
+            if !is_set {
+                environment.push(json!({"name": name, "value": value}));
+            }
+        }
+    }
+}
+
+fn mounts_config(container: &Value) -> bool {
+    let mounts = container.get("volumeMounts").and_then(Value::as_array);
+    mounts
+        .into_iter()
+        .flatten()
+        .any(|mount| mount.get("name").and_then(Value::as_str) == Some(CONFIG_VOLUME))
+}
+
+fn section(object: &OpenObject, field: &str) -> OpenObject {
+    object
+        .get(field)
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default()
 }

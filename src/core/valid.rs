@@ -1,8 +1,13 @@
 //! A pipeline that passed every rule: the only input of rendering and planning.
+//!
+//! Must never be made but by [`ValidPipeline::parse`], so that what takes one need not doubt it.
 
 use crate::api::StreamingPipelineSpec;
 
+use super::compose::Composition;
 use super::names::{BaseName, Revision, WorkloadSet};
+use super::revision::revision;
+use super::validation::Subject;
 use super::violation::Violation;
 
 /// A pipeline that passed every rule.
@@ -12,6 +17,8 @@ pub struct ValidPipeline {
     revision: Revision,
     primary: BaseName,
     canary: Option<BaseName>,
+    counts: SetCounts,
+    composition: Composition,
 }
 
 /// How many Pods each set should have.
@@ -24,6 +31,20 @@ pub struct SetCounts {
 }
 
 impl SetCounts {
+    /// What a spec asks for: nothing while it is suspended; one canary with `with_canary` and at least 2 replicas.
+    fn of_spec(spec: &StreamingPipelineSpec) -> Self {
+        // Validation keeps it from 0 to 999.
+        let replicas = u16::try_from(spec.replicas).unwrap_or(0);
+        if spec.suspend {
+            return Self::default();
+        }
+        let canary = u16::from(spec.with_canary && replicas > 1);
+        Self {
+            primary: replicas - canary,
+            canary,
+        }
+    }
+
     /// Pods of `set`.
     #[must_use]
     pub const fn of(self, set: WorkloadSet) -> u16 {
@@ -43,8 +64,34 @@ impl SetCounts {
 impl ValidPipeline {
     /// Checks `spec` of the object named `object_name` by every rule; gives all faults at once.
     pub fn parse(object_name: &str, spec: &StreamingPipelineSpec) -> Result<Self, Vec<Violation>> {
-        let _ = (object_name, spec);
-        Err(Vec::new())
+        let subject = Subject::of_spec(object_name, spec);
+        let faults = subject.faults();
+        let violations = || faults.into_iter().map(|(rule, finding)| finding.under(rule)).collect();
+        // The rules have checked the name; what could not be parsed here is among the faults.
+        let Some(primary) = BaseName::parse(&subject.composition.primary_base) else {
+            return Err(violations());
+        };
+        let violations: Vec<Violation> = violations();
+        if !violations.is_empty() {
+            return Err(violations);
+        }
+        let canary = if subject.canary_is_at_fault() {
+            None
+        } else {
+            BaseName::parse(&subject.composition.canary_base)
+        };
+        let spec = StreamingPipelineSpec {
+            pipeline_name: Some(subject.pipeline_name),
+            ..spec.clone()
+        };
+        Ok(Self {
+            revision: revision(&spec, object_name),
+            counts: SetCounts::of_spec(&spec),
+            primary,
+            canary,
+            composition: subject.composition,
+            spec,
+        })
     }
 
     /// The spec, with `pipeline_name` filled in.
@@ -77,7 +124,12 @@ impl ValidPipeline {
 
     /// How many Pods each set should have.
     #[must_use]
-    pub fn counts(&self) -> SetCounts {
-        SetCounts::default()
+    pub const fn counts(&self) -> SetCounts {
+        self.counts
+    }
+
+    /// What was composed of the spec.
+    pub(super) const fn composition(&self) -> &Composition {
+        &self.composition
     }
 }
