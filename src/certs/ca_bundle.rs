@@ -1,0 +1,250 @@
+//! `caBundle` of our two webhook configurations, and whether it trusts what we serve.
+//!
+//! Must never touch another field of the configurations, name an entry that is not there (the API server would refuse
+//! the whole patch), or create a configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::select;
+use futures::{Stream, StreamExt};
+use jiff::Timestamp;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
+};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use super::run::{Bundle, Deps, SaidOnce, changed};
+use super::trust::{self, Distrust};
+use crate::server::Need;
+
+mod patch;
+
+use patch::patch;
+
+/// Time between two looks when nothing changes: failed writes are tried again, and certificates expire without an event.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// Least time between two writes to one configuration, should somebody strip the bundle as often as we put it back.
+const WRITE_INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// How long one write may take before it is given up and tried again.
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
+
+/// Which of the two configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Mutating,
+    Validating,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Mutating, Self::Validating];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mutating => "MutatingWebhookConfiguration",
+            Self::Validating => "ValidatingWebhookConfiguration",
+        }
+    }
+}
+
+/// What is known of one configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Seen {
+    /// No whole list was seen yet.
+    #[default]
+    Unknown,
+    /// It does not exist.
+    Absent,
+    /// It exists.
+    Present { uid: String, entries: Vec<Entry> },
+}
+
+/// One webhook of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    name: String,
+    /// The name that the API server checks our certificate for.
+    host: String,
+    ca_bundle: Vec<u8>,
+}
+
+impl Entry {
+    fn new(name: &str, client: &WebhookClientConfig) -> Self {
+        let service = client
+            .service
+            .as_ref()
+            .map(|service| format!("{}.{}.svc", service.name, service.namespace));
+        let url = || {
+            let uri: Option<http::Uri> = client.url.as_deref().and_then(|url| url.parse().ok());
+            let host = uri.as_ref().and_then(http::Uri::host).unwrap_or_default();
+            host.trim_matches(['[', ']']).to_owned()
+        };
+        Self {
+            name: name.to_owned(),
+            host: service.unwrap_or_else(url),
+            ca_bundle: client
+                .ca_bundle
+                .as_ref()
+                .map(|bundle| bundle.0.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// One configuration and what was done to it.
+#[derive(Debug, Default)]
+struct Live {
+    seen: Seen,
+    written_at: Option<Instant>,
+    fault: SaidOnce,
+}
+
+/// Puts the published bundle into every entry of the configurations called `name` while this replica leads, and says in
+/// the readiness whether they trust what is served.
+pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<Bundle>) {
+    let mut changes = std::pin::pin!(changes(&deps.client, name));
+    let mut look = interval(LOOK_INTERVAL);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_leader = deps.is_leader.clone();
+    let (mut mutating, mut validating) = (Live::default(), Live::default());
+    let mut watch_fault = SaidOnce::default();
+    loop {
+        tokio::select! {
+            Some((kind, seen)) = changes.next() => match seen {
+                Ok(seen) => {
+                    watch_fault.clear();
+                    let live = match kind { Kind::Mutating => &mut mutating, Kind::Validating => &mut validating };
+                    live.seen = seen;
+                }
+                Err(error) => {
+                    watch_fault.warn(format!("{} {name} cannot be watched: {error}; trying again", kind.as_str()));
+                    continue;
+                }
+            },
+            () = changed(&mut bundle) => {}
+            () = changed(&mut is_leader) => {}
+            _ = look.tick() => {}
+        }
+        let wanted = bundle.borrow_and_update().clone();
+        if let (true, Some(wanted)) = (*is_leader.borrow_and_update(), wanted) {
+            write(Kind::Mutating, &mut mutating, name, &deps.client, &wanted).await;
+            write(Kind::Validating, &mut validating, name, &deps.client, &wanted).await;
+        }
+        match trusted(name, [&mutating.seen, &validating.seen], deps) {
+            Ok(()) => deps.readiness.met(Need::Certificate),
+            Err(why) => deps.readiness.not_met(Need::Certificate, why),
+        }
+    }
+}
+
+/// Every change of both configurations, with the whole of what is known of the one that changed.
+fn changes(client: &Client, name: &str) -> impl Stream<Item = (Kind, Result<Seen, watcher::Error>)> + use<> {
+    let only_ours = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let mutating = watcher(
+        Api::<MutatingWebhookConfiguration>::all(client.clone()),
+        only_ours.clone(),
+    );
+    let validating = watcher(Api::<ValidatingWebhookConfiguration>::all(client.clone()), only_ours);
+    let mutating = seen(mutating.default_backoff(), |configuration| {
+        let webhooks = configuration.webhooks.iter().flatten();
+        let entries = webhooks
+            .map(|webhook| Entry::new(&webhook.name, &webhook.client_config))
+            .collect();
+        (configuration.metadata.uid.clone().unwrap_or_default(), entries)
+    });
+    let validating = seen(validating.default_backoff(), |configuration| {
+        let webhooks = configuration.webhooks.iter().flatten();
+        let entries = webhooks
+            .map(|webhook| Entry::new(&webhook.name, &webhook.client_config))
+            .collect();
+        (configuration.metadata.uid.clone().unwrap_or_default(), entries)
+    });
+    select(
+        mutating.map(|seen| (Kind::Mutating, seen)),
+        validating.map(|seen| (Kind::Validating, seen)),
+    )
+}
+
+fn seen<K>(
+    events: impl Stream<Item = Result<Event<K>, watcher::Error>>,
+    read: impl Fn(&K) -> (String, Vec<Entry>),
+) -> impl Stream<Item = Result<Seen, watcher::Error>> {
+    let mut listed = false;
+    events.filter_map(move |event| {
+        let present = |configuration: &K| {
+            let (uid, entries) = read(configuration);
+            Some(Ok(Seen::Present { uid, entries }))
+        };
+        let seen = match event {
+            Ok(Event::Init) => {
+                listed = false;
+                None
+            }
+            Ok(Event::InitApply(configuration)) => {
+                listed = true;
+                present(&configuration)
+            }
+            Ok(Event::InitDone) => (!listed).then_some(Ok(Seen::Absent)),
+            Ok(Event::Apply(configuration)) => present(&configuration),
+            Ok(Event::Delete(_)) => Some(Ok(Seen::Absent)),
+            Err(error) => Some(Err(error)),
+        };
+        std::future::ready(seen)
+    })
+}
+
+/// Writes the bundle if an entry has another one.
+async fn write(kind: Kind, live: &mut Live, name: &str, client: &Client, bundle: &Arc<Vec<u8>>) {
+    let Seen::Present { uid, entries } = &live.seen else {
+        return;
+    };
+    let is_due = entries.iter().any(|entry| entry.ca_bundle != **bundle);
+    let too_soon = live.written_at.is_some_and(|at| at.elapsed() < WRITE_INTERVAL_MIN);
+    if !is_due || too_soon {
+        return;
+    }
+    let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    live.written_at = Some(Instant::now());
+    let written = timeout(WRITE_LIMIT, patch(kind, client, name, uid, &names, bundle)).await;
+    let written = written.map_err(|_| format!("no answer within {WRITE_LIMIT:?}"));
+    match written.and_then(|written| written.map_err(|error| error.to_string())) {
+        Ok(()) => {
+            tracing::info!("{} {name}: caBundle written", kind.as_str());
+            live.fault.clear();
+        }
+        Err(why) => live.fault.warn(format!(
+            "caBundle of {} {name} cannot be written: {why}; the API server cannot call the webhook until it is; trying again",
+            kind.as_str()
+        )),
+    }
+}
+
+/// Whether the API server would take what is served, for every entry of both configurations; else why not.
+fn trusted(name: &str, seen: [&Seen; 2], deps: &Deps) -> Result<(), String> {
+    let served = deps
+        .served
+        .current()
+        .ok_or_else(|| Distrust::NothingServed.to_string())?;
+    let now = Timestamp::now();
+    for (kind, seen) in Kind::ALL.into_iter().zip(seen) {
+        let kind = kind.as_str();
+        let entries = match seen {
+            Seen::Unknown => return Err(format!("{kind} {name} has not been read yet")),
+            Seen::Absent => {
+                return Err(format!(
+                    "{kind} {name} does not exist; install it (streaming-operator webhook-config)"
+                ));
+            }
+            Seen::Present { entries, .. } => entries,
+        };
+        for entry in entries {
+            trust::verify(&served.cert, &entry.ca_bundle, &entry.host, now)
+                .map_err(|why| format!("{kind} {name}, {} for host {}: {why}", entry.name, entry.host))?;
+        }
+    }
+    Ok(())
+}
