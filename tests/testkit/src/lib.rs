@@ -18,13 +18,20 @@
 
 pub mod assets;
 pub mod audit;
+pub mod background;
+pub mod balancer;
 pub mod children;
 pub mod control_plane;
 pub mod fake_api;
 pub mod http;
+pub mod install;
+pub mod operator;
 pub mod pki;
+pub mod pods;
 pub mod ports;
+pub mod proxy;
 pub mod stages;
 pub mod users;
 pub mod wait;
 pub mod workdir;
+pub mod world;
