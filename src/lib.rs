@@ -20,6 +20,7 @@
 //! |---|---|---|
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
+//! | [`controller`] | passes over pipelines: gather, decide, apply, write down | decide, import the webhook |
 //! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
 //! | [`server`] | connections, limits, drain, probes | know what is served |
 //! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
@@ -52,6 +53,8 @@ pub mod telemetry;
 pub mod caches;
 pub mod client;
 pub mod leader;
+
+pub mod controller;
 
 pub mod certs;
 pub mod server;

@@ -207,10 +207,7 @@ mod tests {
             (refused(413, "RequestEntityTooLarge"), Next::Wait(RetryClass::Invalid)),
             (refused(429, "TooManyRequests"), Next::Retry(RetryClass::Throttled)),
             (refused(503, "ServiceUnavailable"), Next::Retry(RetryClass::Server)),
-            (
-                kube::Error::Service("reset".into()),
-                Next::Retry(RetryClass::Network),
-            ),
+            (kube::Error::Service("reset".into()), Next::Retry(RetryClass::Network)),
             (kube::Error::Service(GateShut.into()), Next::GiveUp),
         ] {
             assert_eq!(Class::of(&error).next(), next, "{error}");

@@ -159,10 +159,11 @@ async fn settle_unanswered(ctx: &Context, pipeline: &PipelineFacts) -> Result<()
     for name in creates {
         let found = find_pod(ctx, &pipeline.workload_namespace, &name).await?;
         let ours = found.filter(|pod| owner_uid(pod) == Some(&pipeline.uid));
-        ctx.world.remember(pipeline, |memory| match ours.and_then(|pod| pod.metadata.uid) {
-            Some(uid) => memory.ledger.created(&name, &uid),
-            None => memory.ledger.not_created(&name),
-        });
+        ctx.world
+            .remember(pipeline, |memory| match ours.and_then(|pod| pod.metadata.uid) {
+                Some(uid) => memory.ledger.created(&name, &uid),
+                None => memory.ledger.not_created(&name),
+            });
     }
     for (uid, name) in deletes {
         let found = find_pod(ctx, &pipeline.workload_namespace, &name).await?;

@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn only_refusals_about_the_namespace_make_one_ask() {
         assert!(speaks_of_the_namespace(404, "namespaces \"x\" not found"));
-        let terminating = "pods \"p\" is forbidden: unable to create new content in namespace x because it is being terminated";
+        let terminating =
+            "pods \"p\" is forbidden: unable to create new content in namespace x because it is being terminated";
         assert!(speaks_of_the_namespace(403, terminating));
         assert!(!speaks_of_the_namespace(403, "pods is forbidden: exceeded quota"));
         assert!(!speaks_of_the_namespace(404, "configmaps \"x\" not found"));

@@ -242,10 +242,15 @@ impl Seen<'_> {
     /// Of the other owners of these objects those that exist.
     fn other_owners(&self, uid: &str, pipelines: &Pipelines) -> BTreeSet<String> {
         let pods = self.pods.iter().map(|pod| &pod.metadata);
-        let others = pods.chain(self.config_maps.iter().copied()).chain(self.revisions.iter().copied());
+        let others = pods
+            .chain(self.config_maps.iter().copied())
+            .chain(self.revisions.iter().copied());
         let uids = others.filter_map(|metadata| metadata.labels.as_ref()?.get(LABEL_OWNER_UID));
         let uids: BTreeSet<&String> = uids.filter(|owner| *owner != uid).collect();
-        uids.into_iter().filter(|owner| pipelines.exists(owner)).cloned().collect()
+        uids.into_iter()
+            .filter(|owner| pipelines.exists(owner))
+            .cloned()
+            .collect()
     }
 }
 
@@ -257,12 +262,19 @@ impl Inner {
             namespace: facts.namespace.clone(),
             name: facts.name.clone(),
         });
-        let bases = look.wanted.into_iter().flat_map(|wanted| [Some(&wanted.primary), wanted.canary.as_ref()]);
-        let bases = bases.flatten().map(|base| Key::Base(facts.workload_namespace.clone(), base.to_string()));
+        let bases = look
+            .wanted
+            .into_iter()
+            .flat_map(|wanted| [Some(&wanted.primary), wanted.canary.as_ref()]);
+        let bases = bases
+            .flatten()
+            .map(|base| Key::Base(facts.workload_namespace.clone(), base.to_string()));
         let pods = bases.chain([ours.clone()]).collect::<Vec<_>>();
         let both = [ours, names_us];
         Seen {
-            pods: distinct(&self.pods, &pods, &facts.workload_namespace).map(AsRef::as_ref).collect(),
+            pods: distinct(&self.pods, &pods, &facts.workload_namespace)
+                .map(AsRef::as_ref)
+                .collect(),
             config_maps: distinct(&self.config_maps, &both, &facts.workload_namespace)
                 .map(|object| &object.metadata)
                 .collect(),
@@ -312,7 +324,11 @@ impl Inner {
         let (Some(name), Some(uid)) = (&metadata.name, &metadata.uid) else {
             return;
         };
-        let label = metadata.labels.as_ref().and_then(|labels| labels.get(LABEL_OWNER_UID)).cloned();
+        let label = metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(LABEL_OWNER_UID))
+            .cloned();
         let named = owner_of(metadata).and_then(|owner| pipelines.get(&owner));
         let named = named.and_then(|pipeline| pipeline.metadata.uid.clone());
         let owners: BTreeSet<String> = label.into_iter().chain(named).collect();
@@ -320,7 +336,9 @@ impl Inner {
             if let Some(memory) = self.memories.get_mut(&owner) {
                 match change {
                     Change::Applied { .. } => {
-                        memory.ledger.saw_applied(name, uid, metadata.deletion_timestamp.is_some());
+                        memory
+                            .ledger
+                            .saw_applied(name, uid, metadata.deletion_timestamp.is_some());
                     }
                     Change::Deleted(_) => memory.ledger.saw_deleted(name, uid),
                 }

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::api::StreamingPipelineSpec;
 use crate::api::rollout::{OnFailure, PodReplacementPolicy};
-use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet};
+use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, mangle};
 
 /// What a pipeline's spec asks of its Pods.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +54,19 @@ pub struct Bases {
     pub primary: BaseName,
     /// Of the canary set; `None` when the spec asks for none and the name would be invalid.
     pub canary: Option<BaseName>,
+}
+
+impl Bases {
+    /// Of the spec of the object named `object_name`, valid or not; `None` when no Pod can have the primary's name.
+    #[must_use]
+    pub fn of(object_name: &str, spec: &StreamingPipelineSpec) -> Option<Self> {
+        let pipeline = spec.pipeline_name.as_deref().unwrap_or(object_name);
+        let joined = format!("{}-pipeline-{pipeline}-{}", spec.service_name, spec.segment_id);
+        Some(Self {
+            primary: BaseName::parse(&mangle(&joined))?,
+            canary: BaseName::parse(&mangle(&format!("{joined}-canary"))),
+        })
+    }
 }
 
 impl Wanted {

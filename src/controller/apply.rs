@@ -1,0 +1,126 @@
+//! Does what was decided: one match over the actions, each result noted. Pod writes go out in batches, everything else
+//! one after the other. Must never write what was not decided, and never give up an answer: what came of each action
+//! goes into the status.
+
+use futures::future::join_all;
+
+use super::backoff::Kind;
+use super::context::Context;
+use super::gather::View;
+use super::{objects, pods};
+use crate::core::plan::{Action, ActionResult, Outcome};
+
+/// Most Pod writes of one pipeline at once, so that a large one leaves room for others.
+const BATCH_MAX: usize = 16;
+
+/// Carries the actions out in their order.
+///
+/// After a failure of something that everything depends on (finalizer, ControllerRevision, ConfigMap) the rest is
+/// skipped; after any other only the rest of its kind is.
+pub async fn apply(ctx: &Context, view: &View, actions: Vec<Action>) -> Outcome {
+    let mut pass = Pass {
+        ctx,
+        view,
+        ended: Vec::new(),
+        outcome: Outcome::default(),
+    };
+    let mut rest = actions.as_slice();
+    while let Some(first) = rest.first() {
+        let kind = Kind::of(first);
+        let alike = rest.iter().take_while(|action| Kind::of(action) == kind).count();
+        let (run, others) = rest.split_at(alike);
+        pass.run(kind, run).await;
+        rest = others;
+    }
+    pass.outcome
+}
+
+struct Pass<'a> {
+    ctx: &'a Context,
+    view: &'a View,
+    /// Kinds that failed.
+    ended: Vec<Kind>,
+    outcome: Outcome,
+}
+
+impl Pass<'_> {
+    /// Carries out actions of one kind: batches of 1, 2, 4 and so on, so that a refusal is met by one Pod and not by
+    /// all of them.
+    async fn run(&mut self, kind: Kind, actions: &[Action]) {
+        let mut rest = actions;
+        let mut size = 1;
+        while !rest.is_empty() {
+            if self.is_over(kind) {
+                self.skip(rest);
+                return;
+            }
+            let (batch, others) = rest.split_at(size.min(rest.len()));
+            if let (Some(result), [first, skipped @ ..]) = (self.held(kind), batch) {
+                self.note(kind, first, result);
+                self.skip(skipped);
+            } else {
+                let results = join_all(batch.iter().map(|action| carry_out(self.ctx, self.view, action))).await;
+                if let Some(worst) = results.iter().find(|result| !result.succeeded()).or(results.first()) {
+                    self.remember(kind, worst);
+                }
+                for (action, result) in batch.iter().zip(results) {
+                    self.note(kind, action, result);
+                }
+            }
+            rest = others;
+            size = match kind {
+                Kind::CreatePod | Kind::DeletePod => (size * 2).min(BATCH_MAX),
+                _ => 1,
+            };
+        }
+    }
+
+    fn is_over(&self, kind: Kind) -> bool {
+        self.ended
+            .iter()
+            .any(|ended| *ended == kind || ended.bars_what_follows())
+    }
+
+    /// What came of the last attempt, while it is too early for another one.
+    fn held(&self, kind: Kind) -> Option<ActionResult> {
+        let (now, generation) = (self.view.now, self.view.pipeline.generation);
+        self.ctx.world.remember(&self.view.pipeline, |memory| {
+            memory.holds.held(kind, generation, now).cloned()
+        })
+    }
+
+    fn remember(&self, kind: Kind, result: &ActionResult) {
+        let (now, generation) = (self.ctx.clock.now(), self.view.pipeline.generation);
+        self.ctx.world.remember(&self.view.pipeline, |memory| {
+            memory.holds.note(kind, generation, result, now);
+        });
+        self.ctx.namespaces.note(&self.view.pipeline.workload_namespace, result);
+    }
+
+    fn note(&mut self, kind: Kind, action: &Action, result: ActionResult) {
+        if !result.succeeded() {
+            self.ended.push(kind);
+        }
+        self.outcome.results.push((action.clone(), result));
+    }
+
+    fn skip(&mut self, actions: &[Action]) {
+        let skipped = actions.iter().map(|action| (action.clone(), ActionResult::Skipped));
+        self.outcome.results.extend(skipped);
+    }
+}
+
+async fn carry_out(ctx: &Context, view: &View, action: &Action) -> ActionResult {
+    match action {
+        Action::AddFinalizer => objects::add_finalizer(ctx, view).await,
+        Action::RemoveFinalizer => objects::remove_finalizer(ctx, view).await,
+        Action::CreateRevision { revision, name } => objects::create_revision(ctx, view, revision, name).await,
+        Action::CreateConfigMap { revision, name } => objects::create_config_map(ctx, view, revision, name).await,
+        Action::DryRunPod(plan) => pods::dry_run(ctx, view, plan).await,
+        Action::CreatePod(plan) => pods::create(ctx, view, plan).await,
+        Action::DeletePod(delete) => pods::delete(ctx, view, delete).await,
+        Action::DeleteConfigMap { name, uid, why: _ } => objects::delete_config_map(ctx, view, name, uid).await,
+        Action::DeleteRevision { name, uid, why: _ } => objects::delete_revision(ctx, view, name, uid).await,
+        Action::MarkCompleted { name, revision, at } => objects::mark_completed(ctx, view, name, revision, *at).await,
+    }
+}

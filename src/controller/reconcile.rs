@@ -1,0 +1,130 @@
+//! One pass over one pipeline; reads as the design does. Must never write before what allows it is written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use kube::runtime::controller::Action as Requeue;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use super::apply::apply;
+use super::context::Context;
+use super::errors::{Failure, Next};
+use super::gather::{View, gather};
+use super::report;
+use super::status_write::{Content, Written, write};
+use crate::api::StoredPipeline;
+use crate::caches::id_of;
+use crate::core::plan::{Decision, Outcome, decide};
+use crate::telemetry::labels::ReconcileResult;
+use crate::telemetry::reconcile_span;
+
+/// First and longest wait after a pass that could not read or write what it had to.
+const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// Shortest time between two passes that a pipeline asks for itself: time alone never makes it spin.
+const WAKE_MIN: Duration = Duration::from_millis(100);
+
+/// Looks at a pipeline and brings it nearer to what it asks for; says when to look again.
+async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<SignedDuration>, Failure> {
+    let now = ctx.clock.now();
+    // Caches, and live reads of what they cannot know.
+    let Some(mut view) = gather(ctx, cached, now).await? else {
+        return Ok(None);
+    };
+    // Pure.
+    let decision = decide(&view.input(ctx), now);
+    // Status write: whoever comes after a crash finds the facts that allowed the actions.
+    if decision.facts_first {
+        let seen = view.observed.clone();
+        match write(ctx, &mut view, content(&seen, &decision, None)).await? {
+            Written::Yes | Written::Unchanged => {}
+            Written::Superseded => return Ok(Some(SignedDuration::ZERO)),
+        }
+    }
+    // Writes.
+    let outcome = apply(ctx, &view, decision.actions.clone()).await;
+    report::outcome(ctx, &outcome);
+    // Status write: what was seen and done.
+    let after = view.observed.after(&outcome, ctx.clock.now());
+    let written = write(ctx, &mut view, content(&after, &decision, Some(&outcome))).await?;
+    if written != Written::Superseded {
+        report::notices(ctx, &view, &decision.notices).await;
+    }
+    report::figures(ctx, &view, &after);
+    Ok(wake(ctx, &view, &decision, written))
+}
+
+fn content<'a>(
+    observed: &'a crate::core::observed::Observed,
+    decision: &'a Decision,
+    outcome: Option<&'a Outcome>,
+) -> Content<'a> {
+    Content {
+        observed,
+        facts: &decision.facts,
+        outcome,
+    }
+}
+
+/// The first of: what the plan waits for, and the back-off of what failed.
+fn wake(ctx: &Context, view: &View, decision: &Decision, written: Written) -> Option<SignedDuration> {
+    if written == Written::Superseded {
+        return Some(SignedDuration::ZERO);
+    }
+    let now = ctx.clock.now();
+    let held = ctx.world.remember(&view.pipeline, |memory| memory.holds.next(now));
+    decision.wake_after.into_iter().chain(held).min()
+}
+
+/// A pass with all that is around it: the span of its lines, metrics, and back-off when it fails.
+pub async fn reconcile(cached: Arc<StoredPipeline>, ctx: Arc<Context>) -> Requeue {
+    let began = Instant::now();
+    let id = id_of(&cached.metadata);
+    ctx.triggers.begun(&id);
+    let uid = cached.metadata.uid.clone().unwrap_or_default();
+    let span = reconcile_span(
+        &id.namespace,
+        &id.name,
+        &uid,
+        cached.metadata.generation.unwrap_or_default(),
+    );
+    let (result, after) = async {
+        match pass(&ctx, cached).await {
+            Ok(after) => (ReconcileResult::Success, after.map(unsigned)),
+            Err(failure) => failed(&ctx, &failure),
+        }
+    }
+    .instrument(span)
+    .await;
+    ctx.metrics.reconciled(result, began.elapsed());
+    match after {
+        Some(after) => {
+            ctx.metrics.requeued();
+            Requeue::requeue(after.max(WAKE_MIN))
+        }
+        None => Requeue::await_change(),
+    }
+}
+
+/// What follows from a pass that could not be finished. Nothing is forgotten: the next pass begins from what is there.
+fn failed(ctx: &Context, failure: &Failure) -> (ReconcileResult, Option<Duration>) {
+    match failure.class().next() {
+        Next::GiveUp => (ReconcileResult::Abandoned, None),
+        Next::ReadAgain => (ReconcileResult::Retry, Some(Duration::ZERO)),
+        Next::Retry(class) => {
+            ctx.metrics.retried(class);
+            tracing::warn!("{}; tries again in {:?}", failure.in_words(), RETRY.0);
+            (ReconcileResult::Retry, Some(RETRY.0))
+        }
+        Next::Wait(class) => {
+            ctx.metrics.retried(class);
+            tracing::warn!("{}; tries again in {:?}", failure.in_words(), RETRY.1);
+            (ReconcileResult::Refused, Some(RETRY.1))
+        }
+    }
+}
+
+fn unsigned(after: SignedDuration) -> Duration {
+    Duration::try_from(after).unwrap_or(Duration::ZERO)
+}

@@ -1,0 +1,118 @@
+//! Runs the controller: its watches for as long as the process lives, its passes for as long as it leads. Must never
+//! start a pass before everything has been listed.
+
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use futures::{FutureExt as _, Stream, StreamExt as _};
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::core::PartialObjectMeta;
+use kube::runtime::controller::{self, applier};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Event;
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use super::context::Context;
+use super::reconcile::reconcile;
+use super::world::World;
+use crate::api::StoredPipeline;
+use crate::caches::Scope;
+use crate::caches::watch::{self, Selection};
+use crate::core::collision::PipelineId;
+
+/// Most passes at once. A pass mostly waits for the API server; more of them would only lengthen its queue.
+const PASSES_MAX: u16 = 32;
+
+/// Watches Pods, ConfigMaps and ControllerRevisions until `stop`.
+pub async fn watch(client: Client, world: Arc<World>, stop: CancellationToken) {
+    let pods = watches::<Pod>(&client, &world, &world.workload_scopes, &stop, World::take_pod);
+    let config_maps =
+        watches::<PartialObjectMeta<ConfigMap>>(&client, &world, &world.workload_scopes, &stop, World::take_config_map);
+    let revisions = watches::<PartialObjectMeta<ControllerRevision>>(
+        &client,
+        &world,
+        &world.pipeline_scopes,
+        &stop,
+        World::take_revision,
+    );
+    tokio::join!(pods, config_maps, revisions);
+}
+
+/// One watch a scope, of what we made.
+async fn watches<K>(
+    client: &Client,
+    world: &World,
+    scopes: &[Scope],
+    stop: &CancellationToken,
+    take: fn(&World, &Scope, Event<K>),
+) where
+    K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
+    K: Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let watches = scopes.iter().map(|scope| {
+        let take = move |scope: &Scope, event| take(world, scope, event);
+        watch::run::<K>(
+            client.clone(),
+            scope.clone(),
+            Selection::ManagedByUs,
+            stop.clone(),
+            take,
+        )
+    });
+    join_all(watches).await;
+}
+
+/// Passes over pipelines, as events ask for it, until `stop`; then the passes in hand are finished.
+///
+/// Begins with every pipeline once all caches are complete.
+pub async fn lead(ctx: Arc<Context>, stop: CancellationToken) {
+    let ready = async {
+        // The senders live as long as the context.
+        let _pipelines = ctx.pipelines.synced().wait_for(|synced| *synced).await.is_ok();
+        let _objects = ctx.world.synced().wait_for(|synced| *synced).await.is_ok();
+    };
+    if stop.run_until_cancelled(ready).await.is_none() {
+        return;
+    }
+    let asked_for = ctx.triggers.read();
+    for pipeline in ctx.pipelines.ids() {
+        ctx.triggers.tell(pipeline);
+    }
+    tracing::info!("reconciles");
+    let mut passes = passes(&ctx, asked_for, stop.clone()).boxed();
+    while let Some(passed) = passes.next().await {
+        if let Err(controller::Error::ObjectNotFound(gone)) = passed {
+            let namespace = gone.namespace.unwrap_or_default();
+            ctx.metrics.forget_pipeline(&namespace, &gone.name);
+            ctx.world.forget_gone();
+        }
+    }
+    ctx.triggers.end();
+    ctx.metrics.forget_pipelines();
+}
+
+/// kube's controller runtime: one pass a pipeline at a time, and passes that were asked for later.
+fn passes(
+    ctx: &Arc<Context>,
+    asked_for: impl Stream<Item = PipelineId>,
+    stop: CancellationToken,
+) -> impl Stream<Item = Result<(ObjectRef<StoredPipeline>, controller::Action), controller::Error<Infallible, Infallible>>>
+{
+    let queue = asked_for
+        .map(|pipeline| ObjectRef::<StoredPipeline>::new(&pipeline.name).within(&pipeline.namespace))
+        .map(Ok::<_, Infallible>)
+        .take_until(stop.cancelled_owned());
+    applier(
+        |pipeline, ctx| reconcile(pipeline, ctx).map(Ok::<_, Infallible>).boxed(),
+        |_, never: &Infallible, _| match *never {},
+        Arc::clone(ctx),
+        ctx.pipelines.store(),
+        queue,
+        controller::Config::default().concurrency(PASSES_MAX),
+    )
+}

@@ -1,0 +1,136 @@
+//! Writes the status: the whole of it, by PUT with the resourceVersion of the copy it was computed from, and only when
+//! it differs. Must never write over what it has not read.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::api::PostParams;
+use kube::core::{ObjectMeta, Request};
+use kube::{Api, Resource as _};
+use serde::Serialize;
+
+use super::context::Context;
+use super::errors::{Class, Failure};
+use super::gather::View;
+use crate::api::meta::{API_VERSION, FIELD_MANAGER, KIND};
+use crate::api::{StoredPipeline, StreamingPipeline, StreamingPipelineStatus};
+use crate::core::observed::Observed;
+use crate::core::plan::{Facts, Outcome};
+use crate::core::status::{StatusInput, status};
+
+/// How often a status is computed again because someone else wrote in between; then it is the next pass's turn.
+const ATTEMPTS_MAX: usize = 4;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// Written.
+    Yes,
+    /// Nothing differs.
+    Unchanged,
+    /// The pipeline was edited, deleted or replaced in between: another pass has to decide again.
+    Superseded,
+}
+
+/// What a status is written from.
+#[derive(Clone, Copy)]
+pub struct Content<'a> {
+    /// What was seen.
+    pub observed: &'a Observed,
+    /// Where the rollout stands.
+    pub facts: &'a Facts,
+    /// What became of the actions; `None` before them.
+    pub outcome: Option<&'a Outcome>,
+}
+
+/// `/status` takes these fields; the API server keeps its own spec and metadata.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StatusUpdate<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: ObjectMeta,
+    status: &'a StreamingPipelineStatus,
+}
+
+/// Writes the status when it differs. Afterwards the view holds the pipeline as written.
+pub async fn write(ctx: &Context, view: &mut View, content: Content<'_>) -> Result<Written, Failure> {
+    for _ in 0..ATTEMPTS_MAX {
+        let next = compute(view, content, ctx.clock.now());
+        if next == view.stored.status && !view.stored.status_is_foreign {
+            return Ok(Written::Unchanged);
+        }
+        match put(ctx, view, &next).await {
+            Ok(written) => {
+                let written = Arc::new(written);
+                ctx.world.wrote(&view.pipeline, &view.stored, Arc::clone(&written));
+                view.stored = written;
+                return Ok(Written::Yes);
+            }
+            Err(failure) if failure.class() == Class::Conflict => {}
+            Err(failure) if failure.class() == Class::NotFound => return Ok(Written::Superseded),
+            Err(failure) => return Err(failure),
+        }
+        if !read_again(ctx, view).await? {
+            return Ok(Written::Superseded);
+        }
+    }
+    Ok(Written::Superseded)
+}
+
+fn compute(view: &View, content: Content<'_>, now: Timestamp) -> StreamingPipelineStatus {
+    let rendered = view.spec.rendered.as_ref();
+    let input = StatusInput {
+        pipeline: &view.pipeline,
+        wanted: view.spec.wanted.as_ref(),
+        config_version: rendered.map(|spec| spec.rendered.config.version.as_str()),
+        render_faults: &view.spec.faults,
+        observed: content.observed,
+        facts: content.facts,
+        outcome: content.outcome,
+        previous: view.previous(),
+    };
+    status(&input, now)
+}
+
+/// Reads the pipeline again; false when what was decided does not apply to it any more.
+async fn read_again(ctx: &Context, view: &mut View) -> Result<bool, Failure> {
+    let (namespace, name) = (&view.pipeline.namespace, &view.pipeline.name);
+    let api = Api::<StoredPipeline>::namespaced(ctx.client.clone(), namespace);
+    let what = format!("read StreamingPipeline {namespace}/{name}");
+    let Some(read) = ctx.ask(&what, api.get_opt(name)).await? else {
+        return Ok(false);
+    };
+    let (before, now) = (&view.stored.metadata, &read.metadata);
+    let same = before.uid == now.uid
+        && before.generation == now.generation
+        && before.deletion_timestamp == now.deletion_timestamp;
+    view.stored = Arc::new(read);
+    Ok(same)
+}
+
+async fn put(ctx: &Context, view: &View, status: &StreamingPipelineStatus) -> Result<StoredPipeline, Failure> {
+    let (namespace, name) = (&view.pipeline.namespace, &view.pipeline.name);
+    let what = format!("write the status of StreamingPipeline {namespace}/{name}");
+    let update = StatusUpdate {
+        api_version: API_VERSION,
+        kind: KIND,
+        metadata: ObjectMeta {
+            name: Some(name.clone()),
+            namespace: Some(namespace.clone()),
+            uid: view.stored.metadata.uid.clone(),
+            resource_version: view.stored.metadata.resource_version.clone(),
+            ..ObjectMeta::default()
+        },
+        status,
+    };
+    let params = PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let body = serde_json::to_vec(&update).map_err(|error| Failure::of(&what)(kube::Error::SerdeError(error)))?;
+    let url = StreamingPipeline::url_path(&(), Some(namespace));
+    let request = Request::new(url).replace_subresource("status", name, &params, body);
+    let request = request.map_err(|error| Failure::of(&what)(kube::Error::BuildRequest(error)))?;
+    ctx.ask(&what, ctx.client.request(request)).await
+}
