@@ -4,19 +4,19 @@
 //! comes from caches that every replica keeps warm; only the holder of the lease passes. Must never decide anything that
 //! the core could decide, and never import the webhook.
 
-mod apply;
-mod backoff;
+pub mod apply;
+pub mod backoff;
 pub mod context;
-mod errors;
-mod gather;
+pub mod errors;
+pub mod gather;
 pub mod namespaces;
-mod objects;
-mod owners;
-mod pods;
-mod reconcile;
-mod report;
+pub mod objects;
+pub mod owners;
+pub mod pods;
+pub mod reconcile;
+pub mod report;
 pub mod run;
-mod status_write;
+pub mod status_write;
 pub mod world;
 
 pub use context::{Clock, Context};
