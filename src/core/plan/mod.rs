@@ -116,11 +116,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     Decision {
         facts_first: stale || changed(&before, &facts),
         notices: notices::of_facts(&before, &facts),
-        wake_after: wakes
-            .into_iter()
-            .filter(|at| *at > now)
-            .min()
-            .map(|at| at.duration_since(now)),
+        wake_after: wake_after(&wakes, &actions, now),
         facts,
         actions,
     }
