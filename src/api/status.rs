@@ -237,6 +237,11 @@ pub struct RolloutStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub last_progress_time: Option<String>,
+    /// Since when no primary Pod has been available while some are wanted, RFC 3339; only with a canary. After some
+    /// minutes of this the gate no longer holds, for there is nothing left to protect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub no_primary_since: Option<String>,
 }
 
 /// One thing that holds a rollout.

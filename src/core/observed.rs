@@ -149,6 +149,8 @@ pub enum PodState {
     Ended,
     /// Being deleted, and not ended yet.
     Terminating,
+    /// Ended and being deleted: nothing of it runs, only its name is still taken.
+    Gone,
 }
 
 /// What is known of a Pod.
@@ -235,7 +237,7 @@ impl Observed {
         for pod in &gathered.pods {
             if let Some(owner) = whose(&pod.metadata) {
                 let mut facts = context.pod(pod, owner);
-                if ledger.is_deleted(&facts.uid) && facts.state != PodState::Terminating {
+                if ledger.is_deleted(&facts.uid) {
                     facts.delete();
                 }
                 observed.pods.push(facts);
@@ -263,9 +265,6 @@ impl Observed {
                 _ => {}
             }
         }
-        after
-            .pods
-            .retain(|pod| !(pod.state == PodState::Ended && pod.health.verdict == Verdict::Terminating));
         after.pods.sort_by(|a, b| a.name.cmp(&b.name));
         after
     }
@@ -287,11 +286,12 @@ impl Observed {
 }
 
 impl PodFacts {
-    /// As it is once its deletion was sent: an ended Pod is as good as gone, another is terminating.
+    /// As it is once its deletion was sent.
     fn delete(&mut self) {
-        if self.state == PodState::Live {
-            self.state = PodState::Terminating;
-        }
+        self.state = match self.state {
+            PodState::Live | PodState::Terminating => PodState::Terminating,
+            PodState::Ended | PodState::Gone => PodState::Gone,
+        };
         self.ready = false;
         self.available_since = None;
         self.available_at = None;
@@ -316,7 +316,8 @@ impl Context {
         let phase = pod.status.as_ref().and_then(|status| status.phase.clone());
         let ended = matches!(phase.as_deref(), Some("Failed" | "Succeeded"));
         let state = match (ended, pod.metadata.deletion_timestamp.is_some()) {
-            (_, true) => PodState::Terminating,
+            (true, true) => PodState::Gone,
+            (false, true) => PodState::Terminating,
             (true, false) => PodState::Ended,
             (false, false) => PodState::Live,
         };

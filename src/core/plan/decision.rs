@@ -150,6 +150,15 @@ impl HoldBy {
         }
     }
 
+    /// Whether it is about the spec as a whole and outlasts a change of the revision.
+    #[must_use]
+    pub const fn is_of_the_spec(self) -> bool {
+        match self {
+            Self::Paused | Self::Suspended | Self::ScaledToZero => true,
+            Self::GateCanary | Self::GateAnalysis | Self::Deadline | Self::Failed | Self::DryRun => false,
+        }
+    }
+
     /// Whether the clock of the deadline stands still meanwhile.
     #[must_use]
     pub const fn stops_the_clock(self) -> bool {
@@ -183,6 +192,18 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every one.
+    pub const ALL: [Self; 8] = [
+        Self::Complete,
+        Self::Progressing,
+        Self::AwaitingAnalysis,
+        Self::Paused,
+        Self::Suspended,
+        Self::Failed,
+        Self::RolledBack,
+        Self::Stalled,
+    ];
+
     /// As it stands in `status.rollout.phase`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -4,16 +4,41 @@
 //! the ledger of own writes, so that a crash after any write leaves a state from which the next pass goes on.
 //! Must never touch an object that is not the pipeline's or its predecessor's.
 
+pub mod budget;
 pub mod decision;
+pub mod notices;
 pub mod wanted;
 
-use jiff::Timestamp;
+mod backoff;
+mod deadline;
+mod fill;
+mod fleet;
+mod gate;
+mod goal;
+mod hand_over;
+mod objects;
+mod order;
+mod pass;
+mod recorded;
+mod removal;
+mod revision_choice;
+mod stand;
+mod steps;
+mod tidy;
+
+#[cfg(test)]
+mod fixtures;
+
+use jiff::{SignedDuration, Timestamp};
 
 use crate::api::StreamingPipelineStatus;
 
 use super::in_flight::Ledger;
-use super::observed::{Observed, PipelineFacts};
+use super::observed::{NamespaceState, Observed, PipelineFacts};
 use super::settings::Settings;
+
+use pass::Pass;
+use stand::Stand;
 
 pub use decision::{
     Action, ActionResult, CreateReason, Decision, DeleteReason, Facts, Failed, FailedWhy, Hold, HoldBy, Notice,
@@ -57,9 +82,115 @@ pub struct Input<'a> {
 /// What is to be done now.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let _ = (input, now);
+    let before = recorded::facts(input.previous);
+    if input.pipeline.deleting {
+        let actions = removal::actions(input.pipeline, input.observed);
+        return Decision {
+            actions,
+            ..nothing(before)
+        };
+    }
+    let orders = Orders::read(&input.pipeline.annotations);
+    let Some((wanted, stand)) = input.wanted.and_then(|wanted| {
+        let stand = stand::judge(input, wanted, &orders, now)?;
+        Some((wanted, stand))
+    }) else {
+        return nothing(before);
+    };
+    let Stand {
+        mut facts,
+        goal,
+        dry_run,
+        mut wakes,
+    } = stand;
+    let mut actions = Vec::new();
+    if input.observed.collision.is_none() && input.observed.namespace == NamespaceState::Active {
+        let generations = facts.generations.clone();
+        let mut pass = Pass::new(goal, wanted, &orders, input.observed, generations, input.settings, now);
+        pods(&mut pass, input.observed, dry_run);
+        wakes.append(&mut pass.wakes);
+        facts.generations = pass.generations;
+        actions = around(input, wanted, &facts, pass.actions, now);
+    }
+    let stale = input.previous.observed_generation != input.pipeline.generation && !actions.is_empty();
     Decision {
-        facts: Facts::default(),
+        facts_first: stale || changed(&before, &facts),
+        notices: notices::of_facts(&before, &facts),
+        wake_after: wake_after(&wakes, &actions, now),
+        facts,
+        actions,
+    }
+}
+
+/// Plans the writes of Pods, each step on the working copy that the one before left.
+fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool) {
+    tidy::force_stuck(pass, observed);
+    tidy::duplicates(pass);
+    if pass.goal.budget.wanted == 0 {
+        tidy::drain(pass);
+        return;
+    }
+    tidy::ended(pass);
+    tidy::surplus(pass);
+    let canary_waits = steps::canary_waits(pass);
+    if !pass.goal.frozen {
+        steps::update(pass, canary_waits);
+        steps::restart(pass);
+    }
+    if pass.goal.failed_in_place && !pass.wanted.paused {
+        steps::failed_in_place(pass);
+    }
+    fill::heal(pass);
+    fill::empty_places(pass, canary_waits);
+    hand_over::begin(pass);
+    if dry_run {
+        pass.dry_run();
+    }
+}
+
+/// Puts the other objects around the writes of Pods: first what Pods need, last what nothing needs any more.
+fn around(input: &Input<'_>, wanted: &Wanted, facts: &Facts, pods: Vec<Action>, now: Timestamp) -> Vec<Action> {
+    let observed = input.observed;
+    let finalizer = match (input.pipeline.is_remote(), input.pipeline.has_finalizer) {
+        (true, false) => Some(Action::AddFinalizer),
+        _ => None,
+    };
+    let before = objects::before_pods(wanted, facts, observed, &pods);
+    let unused = objects::unused(wanted, facts, observed, &pods);
+    let marked = objects::mark_completed(facts, observed, now);
+    finalizer
+        .into_iter()
+        .chain(before)
+        .chain(pods)
+        .chain(marked)
+        .chain(unused)
+        .collect()
+}
+
+/// When to look again: at once after a dry run, whose answer no event tells; else when time alone changes something.
+fn wake_after(wakes: &[Timestamp], actions: &[Action], now: Timestamp) -> Option<SignedDuration> {
+    if actions.iter().any(|action| matches!(action, Action::DryRunPod(_))) {
+        return Some(SignedDuration::ZERO);
+    }
+    wakes
+        .iter()
+        .filter(|at| **at > now)
+        .min()
+        .map(|at| at.duration_since(now))
+}
+
+/// Whether the facts differ in what an action may follow from.
+fn changed(before: &Facts, after: &Facts) -> bool {
+    before.update_revision != after.update_revision
+        || before.current_revision != after.current_revision
+        || before.gate_opened_for != after.gate_opened_for
+        || before.failed != after.failed
+}
+
+/// The facts stay as they are, and nothing is done.
+const fn nothing(facts: Facts) -> Decision {
+    Decision {
+        facts,
         facts_first: false,
         actions: Vec::new(),
         notices: Vec::new(),

@@ -10,6 +10,7 @@ use crate::api::rollout::{OnFailure, PodReplacementPolicy};
 use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, mangle};
 
 /// What a pipeline's spec asks of its Pods.
+#[allow(clippy::struct_excessive_bools, reason = "they are the switches of the spec")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Revision of the spec; `None` when the spec cannot be rendered, so that it has no Pods.

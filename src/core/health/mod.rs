@@ -2,8 +2,18 @@
 //!
 //! Must never look at anything but the Pod: whether it is wanted is the planner's business.
 
+mod look;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
+
+use look::Look;
+
+pub use waiting::{Remedy, WaitingReason};
 
 /// How long things may take before they are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +27,10 @@ pub struct Graces {
 }
 
 /// How a Pod is.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "four answers to four questions, in any combination"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
     /// In a word.
@@ -46,8 +60,8 @@ pub enum Verdict {
     /// Running and Ready.
     Ready,
     /// Not Ready yet, or no more.
-    Waiting(String),
-    /// It ended, or cannot work.
+    Waiting(WaitingReason),
+    /// It ended, or its consumer did; the reason in the words of the kubelet.
     Failed(String),
     /// It is being deleted, within its grace.
     Terminating,
@@ -55,12 +69,31 @@ pub enum Verdict {
     Stuck,
 }
 
+impl Verdict {
+    /// The reason of a Pod that is not well.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Ready => None,
+            Self::Waiting(reason) => Some(reason.as_str()),
+            Self::Failed(reason) => Some(reason),
+            Self::Terminating => Some("Terminating"),
+            Self::Stuck => Some("StuckTerminating"),
+        }
+    }
+}
+
 impl Health {
     /// Of a Pod that was created a moment ago and has not been seen since.
     #[must_use]
     pub fn just_created() -> Self {
+        Self::of(Verdict::Waiting(WaitingReason::Pending))
+    }
+
+    /// Nothing but the verdict.
+    const fn of(verdict: Verdict) -> Self {
         Self {
-            verdict: Verdict::Waiting("ContainerCreating".to_owned()),
+            verdict,
             report: false,
             replace: false,
             permanent: false,
@@ -73,34 +106,26 @@ impl Health {
     }
 }
 
-/// How `pod` is at `now`.
+/// How `pod` is at `now`. The first that fits:
+///
+/// 1. being deleted: terminating, and past the grace stuck;
+/// 2. phase Succeeded or Failed: failed, replaced;
+/// 3. not scheduled: waiting, reported;
+/// 4. an init container, then a container, that cannot go on: of all of them first one that only a person can help, then
+///    one that ended, then one whose Pod is to be replaced, then any other that waits;
+/// 5. phase Unknown: waiting, reported;
+/// 6. Running: ready, or waiting until it is;
+/// 7. else waiting for its containers.
 #[must_use]
 pub fn classify(pod: &Pod, now: Timestamp, graces: &Graces) -> Health {
-    let status = pod.status.as_ref();
-    let phase = status.and_then(|status| status.phase.as_deref()).unwrap_or("Unknown");
-    let ready = status
-        .and_then(|status| status.conditions.as_deref())
-        .into_iter()
-        .flatten()
-        .any(|condition| condition.type_ == "Ready" && condition.status == "True");
-    let deleted = pod.metadata.deletion_timestamp.as_ref().map(|time| time.0);
-    let verdict = match (deleted, phase) {
-        (Some(at), _) if now < super::settings::later(at, graces.terminating) => Verdict::Terminating,
-        (Some(_), _) => Verdict::Stuck,
-        (None, "Failed" | "Succeeded") => Verdict::Failed(phase.to_owned()),
-        (None, "Running") if ready => Verdict::Ready,
-        (None, _) => Verdict::Waiting(phase.to_owned()),
-    };
-    let failed = matches!(verdict, Verdict::Failed(_));
-    Health {
-        report: failed || verdict == Verdict::Stuck,
-        replace: failed,
-        permanent: false,
-        disruption: false,
-        message: None,
-        wake: None,
-        failed_at: None,
-        ran: SignedDuration::ZERO,
-        verdict,
-    }
+    let look = Look::new(pod, now, graces);
+    let mut health = look
+        .deleted()
+        .or_else(|| look.ended())
+        .or_else(|| look.unscheduled())
+        .or_else(|| look.init_containers())
+        .or_else(|| look.containers())
+        .unwrap_or_else(|| look.phase());
+    health.ran = look.ran();
+    health
 }

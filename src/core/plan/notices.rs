@@ -1,0 +1,106 @@
+//! What happened to a rollout, seen by what changed between two passes.
+//!
+//! Must never repeat itself: each notice is of a transition.
+
+use super::decision::{Action, ActionResult, CreateReason, Facts, FailedWhy, HoldBy, Notice, NoticeReason, Outcome};
+
+/// What the facts of this pass change of those of the one before.
+pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let mut tell = |reason, message| notices.push(Notice { reason, message });
+    let is_new = before.update_revision != after.update_revision;
+    if let Some(update) = after.update_revision.as_ref().filter(|_| is_new) {
+        let from = before
+            .current_revision
+            .as_ref()
+            .map(|current| format!(" in place of {current}"));
+        tell(
+            NoticeReason::RolloutStarted,
+            format!("revision {update} is rolled out{}", from.unwrap_or_default()),
+        );
+    }
+    if let Some(failed) = after
+        .failed
+        .as_ref()
+        .filter(|failed| before.failed.as_ref() != Some(failed))
+    {
+        let current = after
+            .current_revision
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let why = match failed.why {
+            FailedWhy::AnalysisFailed => "a RolloutAnalysis failed",
+            FailedWhy::ProgressDeadlineExceeded => "there was no progress within progressDeadlineSeconds",
+            FailedWhy::Aborted => "a person aborted it",
+        };
+        if after.phase == super::Phase::RolledBack {
+            let message = format!(
+                "revision {} failed ({why}); the Pods go back to {current}",
+                failed.revision
+            );
+            tell(NoticeReason::RolledBack, message);
+        } else {
+            let message = format!("revision {} failed ({why}); it holds where it stands", failed.revision);
+            tell(NoticeReason::RolloutFailed, message);
+        }
+    }
+    if before.failed.is_some() && after.failed.is_none() && !is_new {
+        tell(
+            NoticeReason::RolloutResumed,
+            "the failed revision may try again".to_owned(),
+        );
+    }
+    if before.gate_opened_for != after.gate_opened_for
+        && let Some(revision) = &after.gate_opened_for
+    {
+        let message = format!("the canary of revision {revision} is good; the primary Pods follow");
+        tell(NoticeReason::CanaryPromoted, message);
+    }
+    let paused = |facts: &Facts| facts.holds.iter().any(|hold| hold.by == HoldBy::Paused);
+    match (paused(before), paused(after)) {
+        (false, true) => tell(
+            NoticeReason::RolloutPaused,
+            "rollout.paused holds the rollout".to_owned(),
+        ),
+        (true, false) => tell(
+            NoticeReason::RolloutResumed,
+            "rollout.paused holds it no longer".to_owned(),
+        ),
+        _ => {}
+    }
+    if before.current_revision != after.current_revision
+        && let Some(revision) = after
+            .current_revision
+            .as_ref()
+            .filter(|_| after.phase == super::Phase::Complete)
+    {
+        let message = format!("every Pod is of revision {revision} and available");
+        tell(NoticeReason::RolloutCompleted, message);
+    }
+    notices
+}
+
+/// What was done to Pods that a person may want to know: replacements of failed ones, and force.
+#[must_use]
+pub fn of_outcome(outcome: &Outcome) -> Vec<Notice> {
+    let done = outcome
+        .results
+        .iter()
+        .filter(|(_, result)| *result == ActionResult::Done);
+    done.filter_map(|(action, _)| match action {
+        Action::CreatePod(plan) if plan.why == CreateReason::Failed => Some(Notice {
+            reason: NoticeReason::PodReplaced,
+            message: format!(
+                "Pod {} takes the place of one that failed ({} in a row)",
+                plan.name, plan.failures
+            ),
+        }),
+        Action::DeletePod(delete) if delete.force => Some(Notice {
+            reason: NoticeReason::PodForceDeleted,
+            message: format!("Pod {} did not end and was deleted with grace period 0", delete.name),
+        }),
+        _ => None,
+    })
+    .collect()
+}

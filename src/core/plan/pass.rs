@@ -1,0 +1,177 @@
+//! A pass over the Pods while it is planned: the working copy, the goal, and what has been decided so far.
+//!
+//! Must never decide: the steps do, each in its own file, and write here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::core::names::{Generation, Ordinal, PodName, Revision, WorkloadSet};
+use crate::core::observed::{Observed, Owner, PodFacts};
+use crate::core::settings::Settings;
+
+use super::decision::{Action, CreateReason, DeleteReason, PodDelete, PodPlan};
+use super::fleet::{Fleet, Member, Place};
+use super::goal::Goal;
+use super::order;
+use super::wanted::{Orders, Wanted};
+
+/// A pass over the Pods while it is planned.
+pub(super) struct Pass<'a> {
+    pub(super) goal: Goal,
+    pub(super) fleet: Fleet<'a>,
+    pub(super) wanted: &'a Wanted,
+    pub(super) orders: &'a Orders,
+    pub(super) settings: &'a Settings,
+    pub(super) now: Timestamp,
+    /// What has been decided, in order.
+    pub(super) actions: Vec<Action>,
+    /// When something changes by time alone.
+    pub(super) wakes: Vec<Timestamp>,
+    /// The generation last given out for each place.
+    pub(super) generations: BTreeMap<(WorkloadSet, Ordinal), Generation>,
+    names: BTreeSet<PodName>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(
+        goal: Goal,
+        wanted: &'a Wanted,
+        orders: &'a Orders,
+        observed: &'a Observed,
+        generations: BTreeMap<(WorkloadSet, Ordinal), Generation>,
+        settings: &'a Settings,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            goal,
+            fleet: Fleet::new(observed),
+            wanted,
+            orders,
+            settings,
+            now,
+            actions: Vec::new(),
+            wakes: Vec::new(),
+            generations,
+            names: observed.names.clone(),
+        }
+    }
+
+    /// Deletes the `index`-th live Pod of a place: from here on it counts as terminating.
+    pub(super) fn delete(&mut self, place: Place, index: usize, why: DeleteReason) {
+        let slot = self.fleet.slot_mut(place);
+        if index >= slot.live.len() {
+            return;
+        }
+        let pod = slot.live.remove(index);
+        slot.terminating += 1;
+        if why == DeleteReason::Failed {
+            slot.replaced = pod.seen;
+        } else if let Some(seen) = pod.seen {
+            slot.leaving = Some(seen);
+        }
+        self.actions.push(delete_of(&pod, why, false));
+    }
+
+    /// Deletes every live Pod of a place.
+    pub(super) fn delete_all(&mut self, place: Place, why: DeleteReason) {
+        while self.fleet.slot(place).is_some_and(|slot| !slot.live.is_empty()) {
+            self.delete(place, 0, why);
+        }
+    }
+
+    /// Removes the ended Pods of a place but the latest `keep`.
+    pub(super) fn remove_ended(&mut self, place: Place, keep: usize, why: DeleteReason) {
+        let slot = self.fleet.slot_mut(place);
+        let count = slot.ended.len().saturating_sub(keep);
+        for pod in slot.ended.drain(..count) {
+            self.actions.push(delete_of(&pod, why, false));
+        }
+    }
+
+    /// Deletes a Pod that will not end, with grace period 0.
+    pub(super) fn force(&mut self, pod: &PodFacts) {
+        self.actions.push(Action::DeletePod(PodDelete {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            why: DeleteReason::StuckTerminating,
+            force: true,
+        }));
+    }
+
+    /// Makes a Pod at a place; nothing happens where the place has no name. The ended Pods there are removed after it,
+    /// so that their logs can be read until then.
+    pub(super) fn create(&mut self, place: Place, revision: &Revision, failures: u32, why: CreateReason) {
+        let Place::At(set, ordinal) = place else { return };
+        let Some(name) = self.next_name(set, ordinal) else {
+            return;
+        };
+        self.generations.insert((set, ordinal), name.generation);
+        self.names.insert(name.clone());
+        self.fleet.slot_mut(place).live.push(Member {
+            name: name.to_string(),
+            uid: String::new(),
+            owner: Owner::Ours,
+            revision: Some(revision.clone()),
+            created: self.now,
+            available: false,
+            seen: None,
+        });
+        self.actions.push(Action::CreatePod(PodPlan {
+            name,
+            set,
+            revision: revision.clone(),
+            failures,
+            why,
+        }));
+        self.remove_ended(place, 0, DeleteReason::Failed);
+    }
+
+    /// Sends the first Pod of the wanted revision as a dry run.
+    pub(super) fn dry_run(&mut self) {
+        let Some(Place::At(set, ordinal)) = order::wanted(&self.goal).next() else {
+            return;
+        };
+        let Some(name) = self.next_name(set, ordinal) else {
+            return;
+        };
+        self.actions.push(Action::DryRunPod(PodPlan {
+            name,
+            set,
+            revision: self.goal.wanted.clone(),
+            failures: 0,
+            why: CreateReason::Missing,
+        }));
+    }
+
+    /// The name of the next Pod of a place: one generation above all that are known, and free.
+    pub(super) fn next_name(&self, set: WorkloadSet, ordinal: Ordinal) -> Option<PodName> {
+        let base = self.wanted.base(set)?.clone();
+        let of_place = |name: &&PodName| name.base == base && name.ordinal == ordinal;
+        let seen = self.names.iter().filter(of_place).map(|name| name.generation).max();
+        let highest = seen.max(self.generations.get(&(set, ordinal)).copied());
+        let mut generation = highest.map_or_else(Generation::default, Generation::next);
+        // After 9999 comes 0, which may still be there; there are fewer Pods than generations, so one is free.
+        for _ in 0..=Generation::MAX.get() {
+            let name = PodName {
+                base: base.clone(),
+                ordinal,
+                generation,
+            };
+            if !self.names.contains(&name) {
+                return Some(name);
+            }
+            generation = generation.next();
+        }
+        None
+    }
+}
+
+fn delete_of(pod: &Member<'_>, why: DeleteReason, force: bool) -> Action {
+    Action::DeletePod(PodDelete {
+        name: pod.name.clone(),
+        uid: pod.uid.clone(),
+        why,
+        force,
+    })
+}
