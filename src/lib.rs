@@ -28,9 +28,10 @@
 //! | [`caches`] | what watches told, and who is to be looked at | write, show half a list |
 //! | [`client`] | clients of the API server, metered and gated | change a request |
 //! | [`leader`] | who may write: the holder of a Lease | trust another machine's clock |
+//! | [`operator`] | the composition root: what runs when, and how it ends | hold a rule of the product |
 //! | [`cli`] | one file a subcommand | hold product logic |
 //!
-//! Direction: `main -> cli -> shells -> core -> api`. `controller` and `webhook` never import each other.
+//! Direction: `main -> cli -> operator -> shells -> core -> api`. `controller` and `webhook` never import each other.
 //!
 //! # What every change is judged by
 //!
@@ -59,5 +60,7 @@ pub mod controller;
 pub mod certs;
 pub mod server;
 pub mod webhook;
+
+pub mod operator;
 
 pub mod cli;

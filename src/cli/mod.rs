@@ -2,6 +2,7 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod run;
 mod webhook_config;
 mod yaml;
 
@@ -11,9 +12,17 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
+/// Version, commit, and the Kubernetes API that the operator's types are of.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("STREAMING_OPERATOR_COMMIT"),
+    ", Kubernetes API v1.33 or later)"
+);
+
 /// Runs Sentry Streams consumers on Kubernetes as Pods it manages itself, with an admission webhook beside it.
 #[derive(Debug, Parser)]
-#[command(name = "streaming-operator", version, about, max_term_width = 100)]
+#[command(name = "streaming-operator", version = VERSION, about, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -21,6 +30,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Runs the operator until SIGTERM or SIGINT.
+    Run(Box<run::RunArgs>),
     /// Prints the CustomResourceDefinitions as YAML.
     Crd,
     /// Prints the webhook configurations as YAML.
@@ -28,10 +39,11 @@ enum Command {
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
-/// input, 4 the API server cannot be reached or may not be asked.
+/// input, 4 the API server cannot be reached or may not be asked; `run` has more.
 #[must_use]
 pub fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
         Command::Crd => crd::run(),
         Command::WebhookConfig(args) => webhook_config::run(args),
     }

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::api::StreamingPipelineSpec;
 use crate::api::rollout::{OnFailure, PodReplacementPolicy};
-use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, mangle};
+use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, base_name};
 
 /// What a pipeline's spec asks of its Pods.
 #[allow(clippy::struct_excessive_bools, reason = "they are the switches of the spec")]
@@ -62,10 +62,10 @@ impl Bases {
     #[must_use]
     pub fn of(object_name: &str, spec: &StreamingPipelineSpec) -> Option<Self> {
         let pipeline = spec.pipeline_name.as_deref().unwrap_or(object_name);
-        let joined = format!("{}-pipeline-{pipeline}-{}", spec.service_name, spec.segment_id);
+        let base = |set| BaseName::parse(&base_name(&spec.service_name, pipeline, spec.segment_id, set));
         Some(Self {
-            primary: BaseName::parse(&mangle(&joined))?,
-            canary: BaseName::parse(&mangle(&format!("{joined}-canary"))),
+            primary: base(WorkloadSet::Primary)?,
+            canary: base(WorkloadSet::Canary),
         })
     }
 }

@@ -1,0 +1,247 @@
+//! Before anything starts: is the API server there, does it know our kind, may we do what we have to? Waits for the first
+//! and names what is missing of the others. Must never ask for a right that is not used.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::time::{sleep, timeout};
+
+use super::settings::{Certificate, Settings};
+use crate::api::meta::{GROUP, PLURAL};
+use crate::certs::secret::SECRET_NAME;
+
+/// Time between two attempts to reach the API server.
+const RETRY: Duration = Duration::from_secs(2);
+/// How long one question may take.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How many questions are asked at once.
+const QUESTIONS_AT_ONCE: usize = 8;
+
+/// Everything that the operator does to the API server.
+#[derive(Debug)]
+pub(super) struct Rights(Vec<Right>);
+
+/// One verb on one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Right {
+    verb: &'static str,
+    group: &'static str,
+    /// With its subresource after a slash.
+    resource: &'static str,
+    /// `None`: in all namespaces, or of the cluster.
+    namespace: Option<String>,
+    /// `None`: of any name.
+    name: Option<String>,
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.verb, self.resource)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        if let Some(name) = &self.name {
+            write!(f, " {name}")?;
+        }
+        match &self.namespace {
+            Some(namespace) => write!(f, " in namespace {namespace}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Rights {
+    /// What a run with these settings does; `namespace` is the operator's own.
+    pub(super) fn of(settings: &Settings, namespace: &str) -> Self {
+        let mut rights = Self(Vec::new());
+        let watched: Vec<Option<&str>> = match settings.watch_namespaces.as_slice() {
+            [] => vec![None],
+            namespaces => namespaces.iter().map(|name| Some(name.as_str())).collect(),
+        };
+        for place in &watched {
+            rights.add(GROUP, PLURAL, &["list", "watch"], *place, None);
+        }
+        if settings.controller_enabled {
+            for place in &watched {
+                rights.add(GROUP, PLURAL, &["get", "patch"], *place, None);
+                rights.add(GROUP, "streamingpipelines/status", &["update"], *place, None);
+                let verbs = ["get", "list", "watch", "create", "patch", "delete"];
+                rights.add("apps", "controllerrevisions", &verbs, *place, None);
+                rights.add("events.k8s.io", "events", &["create", "patch"], *place, None);
+            }
+            let workloads = match &settings.workload_namespace {
+                Some(namespace) => vec![Some(namespace.as_str())],
+                None => watched,
+            };
+            for place in workloads {
+                for resource in ["pods", "configmaps"] {
+                    rights.add("", resource, &["get", "list", "watch", "create", "delete"], place, None);
+                }
+            }
+        }
+        if settings.lease.is_some() {
+            let group = "coordination.k8s.io";
+            rights.add(group, "leases", &["create"], Some(namespace), None);
+            rights.add(group, "leases", &["get", "update"], Some(namespace), Some(super::NAME));
+        }
+        if let Some(webhook) = &settings.webhook {
+            if matches!(webhook.certificate, Certificate::SelfMade(_)) {
+                rights.add("", "secrets", &["create"], Some(namespace), None);
+                rights.add(
+                    "",
+                    "secrets",
+                    &["get", "list", "watch", "update"],
+                    Some(namespace),
+                    Some(SECRET_NAME),
+                );
+            }
+            for resource in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
+                let verbs = ["get", "list", "watch", "patch"];
+                let name = Some(webhook.config_name.as_str());
+                rights.add("admissionregistration.k8s.io", resource, &verbs, None, name);
+            }
+        }
+        rights
+    }
+
+    fn add(
+        &mut self,
+        group: &'static str,
+        resource: &'static str,
+        verbs: &[&'static str],
+        namespace: Option<&str>,
+        name: Option<&str>,
+    ) {
+        let rights = verbs.iter().map(|verb| Right {
+            verb,
+            group,
+            resource,
+            namespace: namespace.map(str::to_owned),
+            name: name.map(str::to_owned),
+        });
+        self.0.extend(rights);
+    }
+}
+
+/// Waits for the API server; then says everything that is missing, each with what to do.
+pub(super) async fn check(client: &Client, rights: &Rights) -> Result<(), Vec<String>> {
+    let mut told = false;
+    loop {
+        match timeout(ANSWER, ask(client, rights)).await {
+            Ok(Ok(faults)) if faults.is_empty() => return Ok(()),
+            Ok(Ok(faults)) => return Err(faults),
+            Ok(Err(error)) => wait_for_it(&error.to_string(), &mut told),
+            Err(_) => wait_for_it("no answer in time", &mut told),
+        }
+        sleep(RETRY).await;
+    }
+}
+
+fn wait_for_it(why: &str, told: &mut bool) {
+    if !std::mem::replace(told, true) {
+        tracing::warn!(why, "the API server cannot be asked; waits for it");
+    }
+}
+
+/// What is missing; fails when the API server cannot say.
+async fn ask(client: &Client, rights: &Rights) -> Result<Vec<String>, kube::Error> {
+    let mut faults = Vec::new();
+    faults.extend(missing_kind(client).await?);
+    let answers = stream::iter(&rights.0).map(|right| is_granted(client, right));
+    let answers: Vec<_> = answers.buffered(QUESTIONS_AT_ONCE).collect().await;
+    let mut missing = Vec::new();
+    for (right, granted) in rights.0.iter().zip(answers) {
+        if !granted? {
+            missing.push(right.to_string());
+        }
+    }
+    if !missing.is_empty() {
+        faults.push(format!(
+            "the API server does not grant: {}. The roles of the chart do (chart/templates/rbac.yaml): bind them to \
+             this account",
+            missing.join(", ")
+        ));
+    }
+    Ok(faults)
+}
+
+/// Why our kind is not there, if it is not.
+async fn missing_kind(client: &Client) -> Result<Option<String>, kube::Error> {
+    let name = format!("{PLURAL}.{GROUP}");
+    let crd = match Api::<CustomResourceDefinition>::all(client.clone())
+        .get_opt(&name)
+        .await
+    {
+        Ok(crd) => crd,
+        Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403) => {
+            return Ok(Some(format!(
+                "the API server does not grant: get customresourcedefinitions.apiextensions.k8s.io {name} ({})",
+                status.message
+            )));
+        }
+        Err(error) => return Err(error),
+    };
+    let Some(crd) = crd else {
+        return Ok(Some(format!(
+            "the CustomResourceDefinition {name} is not there: `streaming-operator crd | kubectl apply -f -` makes it"
+        )));
+    };
+    let conditions = crd.status.and_then(|status| status.conditions).unwrap_or_default();
+    let established = conditions
+        .iter()
+        .any(|condition| condition.type_ == "Established" && condition.status == "True");
+    Ok((!established).then(|| {
+        format!("the CustomResourceDefinition {name} is not Established: `kubectl describe crd {name}` says why")
+    }))
+}
+
+async fn is_granted(client: &Client, right: &Right) -> Result<bool, kube::Error> {
+    let (resource, subresource) = match right.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (right.resource, None),
+    };
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(ResourceAttributes {
+                verb: Some(right.verb.to_owned()),
+                group: Some(right.group.to_owned()),
+                resource: Some(resource.to_owned()),
+                subresource,
+                namespace: right.namespace.clone(),
+                name: right.name.clone(),
+                ..ResourceAttributes::default()
+            }),
+            non_resource_attributes: None,
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    let api = Api::<SelfSubjectAccessReview>::all(client.clone());
+    let answer = api.create(&PostParams::default(), &review).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_is_told_as_a_role_has_it() {
+        let right = Right {
+            verb: "update",
+            group: "coordination.k8s.io",
+            resource: "leases",
+            namespace: Some("ops".to_owned()),
+            name: Some("streaming-operator".to_owned()),
+        };
+        assert_eq!(
+            right.to_string(),
+            "update leases.coordination.k8s.io streaming-operator in namespace ops"
+        );
+    }
+}
