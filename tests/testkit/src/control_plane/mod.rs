@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use crate::audit::Audit;
 use crate::children::{self, Running};
 use crate::users::{self, Users};
-use crate::{assets, pki, stages, workdir};
+use crate::{assets, pki, ports, stages, workdir};
 
 /// Well beyond the 4 s that a start takes on two idle processors.
 const START: Duration = Duration::from_secs(90);
@@ -116,8 +116,8 @@ impl ControlPlane {
         let users = Users::new();
         std::fs::write(folder.join(servers::TOKEN_FILE), users.token_file())?;
         pki::write(&folder)?;
-        let (etcd, etcd_url) = servers::etcd(&folder, START).await?;
-        let (api_server, url) = servers::api_server(&folder, &etcd_url, &users, START).await?;
+        let (etcd, etcd_url) = servers::etcd(&folder, ports::free_port, START).await?;
+        let (api_server, url) = servers::api_server(&folder, &etcd_url, &users, ports::free_port, START).await?;
         let audit = Audit::new(folder.join(servers::AUDIT_FILE));
         let mut plane = Self {
             folder,

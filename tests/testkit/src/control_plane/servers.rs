@@ -15,7 +15,7 @@ use kube::{Api, Client};
 use crate::children::Running;
 use crate::users::Users;
 use crate::wait::{self, Seen};
-use crate::{assets, pki, ports, users};
+use crate::{assets, pki, users};
 
 /// Users and tokens.
 pub(super) const TOKEN_FILE: &str = "tokens.csv";
@@ -30,12 +30,16 @@ const PORT_TAKEN: &str = "address already in use";
 /// Which requests the audit log keeps.
 const AUDIT_POLICY: &str = include_str!("audit-policy.yaml");
 
-/// etcd, and its URL for clients.
-pub(super) async fn etcd(folder: &Path, deadline: Duration) -> Result<(Running, String)> {
+/// etcd, and its URL for clients. `port` gives the ports to try.
+pub(super) async fn etcd(
+    folder: &Path,
+    mut port: impl FnMut() -> Result<u16>,
+    deadline: Duration,
+) -> Result<(Running, String)> {
     let program = assets::asset("etcd")?;
     for _ in 0..ATTEMPTS {
-        let client = format!("http://127.0.0.1:{}", ports::free_port()?);
-        let peer = format!("http://127.0.0.1:{}", ports::free_port()?);
+        let client = format!("http://127.0.0.1:{}", port()?);
+        let peer = format!("http://127.0.0.1:{}", port()?);
         let mut command = Command::new(&program);
         command.arg("--data-dir").arg(folder.join("etcd"));
         command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
@@ -59,18 +63,19 @@ pub(super) async fn etcd(folder: &Path, deadline: Duration) -> Result<(Running, 
     bail!("etcd found no free port in {ATTEMPTS} attempts")
 }
 
-/// The API server, and its URL.
+/// The API server, and its URL. `port` gives the ports to try.
 pub(super) async fn api_server(
     folder: &Path,
     etcd: &str,
     users: &Users,
+    mut port: impl FnMut() -> Result<u16>,
     deadline: Duration,
 ) -> Result<(Running, String)> {
     let policy = folder.join("audit-policy.yaml");
     std::fs::write(&policy, AUDIT_POLICY)?;
     let program = assets::asset("kube-apiserver")?;
     for _ in 0..ATTEMPTS {
-        let port = ports::free_port()?;
+        let port = port()?;
         let mut command = Command::new(&program);
         command.args([
             "--etcd-servers",
@@ -164,7 +169,8 @@ async fn up(running: &Running, deadline: Duration, is_up: impl AsyncFn() -> bool
 pub(super) fn controller_manager(folder: &Path, kubeconfig: &Path) -> Result<Running> {
     const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller,\
         namespace-controller,node-lifecycle-controller,taint-eviction-controller,disruption-controller,\
-        pod-garbage-collector-controller,horizontal-pod-autoscaler-controller";
+        pod-garbage-collector-controller,horizontal-pod-autoscaler-controller,\
+        clusterrole-aggregation-controller";
     let mut command = Command::new(assets::asset("kube-controller-manager")?);
     command.arg("--kubeconfig").arg(kubeconfig);
     command.args([
@@ -241,4 +247,35 @@ pub(super) async fn nodes(client: &Client, count: usize, deadline: Duration) -> 
 fn is_ready(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::{ports, workdir};
+
+    #[tokio::test]
+    async fn a_server_whose_port_was_taken_is_started_on_another() {
+        let folder = workdir::workdir("ports").unwrap();
+        let deadline = Duration::from_secs(60);
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        // Each server is offered the taken port first.
+        let offer = || {
+            let mut first = Some(taken.local_addr().unwrap().port());
+            move || first.take().map_or_else(ports::free_port, Ok)
+        };
+        let (_etcd, etcd_url) = etcd(&folder, offer(), deadline).await.unwrap();
+        let users = Users::new();
+        std::fs::write(folder.join(TOKEN_FILE), users.token_file()).unwrap();
+        pki::write(&folder).unwrap();
+
+        let (api_server, url) = api_server(&folder, &etcd_url, &users, offer(), deadline).await.unwrap();
+
+        let port = taken.local_addr().unwrap().port().to_string();
+        assert!(!etcd_url.ends_with(&port), "{etcd_url}");
+        assert!(!url.ends_with(&port), "{url}");
+        assert_eq!(api_server.ended().unwrap(), None);
+    }
 }
