@@ -18,6 +18,8 @@
 
 pub mod assets;
 pub mod audit;
+pub mod background;
+pub mod balancer;
 pub mod children;
 pub mod control_plane;
 pub mod http;
@@ -26,6 +28,7 @@ pub mod operator;
 pub mod pki;
 pub mod pods;
 pub mod ports;
+pub mod proxy;
 pub mod stages;
 pub mod users;
 pub mod wait;

@@ -27,6 +27,9 @@ const ATTEMPTS: usize = 5;
 /// What Go's net package says when a port is taken.
 const PORT_TAKEN: &str = "address already in use";
 
+/// How long a starting server may take to say whether it is ready.
+const QUESTION: Duration = Duration::from_secs(2);
+
 /// Which requests the audit log keeps.
 const AUDIT_POLICY: &str = include_str!("audit-policy.yaml");
 
@@ -146,14 +149,15 @@ async fn up(running: &Running, deadline: Duration, is_up: impl AsyncFn() -> bool
         Failed,
     }
     let end = wait::until(&format!("start of {}", running.name()), deadline, async || {
-        if is_up().await {
-            return Ok(Seen::Yes(End::Up));
+        match running.ended()? {
+            // Somebody else may hold the port and say nothing: each question has its own end.
+            None => Ok(match tokio::time::timeout(QUESTION, is_up()).await {
+                Ok(true) => Seen::Yes(End::Up),
+                Ok(false) | Err(_) => Seen::NotYet(running.tail(20)),
+            }),
+            Some(_) if running.tail(1000).contains(PORT_TAKEN) => Ok(Seen::Yes(End::PortTaken)),
+            Some(_) => Ok(Seen::Yes(End::Failed)),
         }
-        Ok(match running.ended()? {
-            None => Seen::NotYet(running.tail(20)),
-            Some(_) if running.tail(1000).contains(PORT_TAKEN) => Seen::Yes(End::PortTaken),
-            Some(_) => Seen::Yes(End::Failed),
-        })
     })
     .await?;
     ensure!(
