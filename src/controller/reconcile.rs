@@ -35,24 +35,27 @@ async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Signe
     // Pure.
     let decision = decide(&view.input(ctx), now);
     // Status write: whoever comes after a crash finds the facts that allowed the actions.
+    let mut recorded = false;
     if decision.facts_first {
         let seen = view.observed.clone();
         match write(ctx, &mut view, content(&seen, &decision, None)).await? {
-            Written::Yes | Written::Unchanged => {}
+            Written::Yes => recorded = true,
+            Written::Unchanged => {}
             Written::Superseded => return Ok(Some(SignedDuration::ZERO)),
         }
     }
     // Writes.
-    let outcome = apply(ctx, &view, decision.actions.clone()).await;
+    let outcome = apply(ctx, &view, &decision.actions).await;
     report::outcome(ctx, &outcome);
     // Status write: what was seen and done.
     let after = view.observed.after(&outcome, ctx.clock.now());
-    let written = write(ctx, &mut view, content(&after, &decision, Some(&outcome))).await?;
-    if written != Written::Superseded {
+    let written = write(ctx, &mut view, content(&after, &decision, Some(&outcome))).await;
+    if recorded || matches!(written, Ok(Written::Yes | Written::Unchanged)) {
+        // No later pass would find them again.
         report::notices(ctx, &view, &decision.notices).await;
     }
     report::figures(ctx, &view, &after);
-    Ok(wake(ctx, &view, &decision, written))
+    Ok(wake(ctx, &view, &decision, written?))
 }
 
 fn content<'a>(
