@@ -42,6 +42,7 @@ use super::settings::Settings;
 use pass::Pass;
 use stand::Stand;
 
+pub use backoff::{failures_after, next_try};
 pub use decision::{Action, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan};
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 pub use notices::{Notice, NoticeReason};
