@@ -266,3 +266,6 @@ fn section(object: &OpenObject, field: &str) -> OpenObject {
         .cloned()
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;
