@@ -130,7 +130,8 @@ pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<
             _ = look.tick() => {}
         }
         let wanted = bundle.borrow_and_update().clone();
-        if let (true, Some(wanted)) = (*is_leader.borrow_and_update(), wanted) {
+        let leads = *is_leader.borrow_and_update();
+        if let (true, Some(wanted)) = (leads, wanted) {
             write(Kind::Mutating, &mut mutating, name, &deps.client, &wanted).await;
             write(Kind::Validating, &mut validating, name, &deps.client, &wanted).await;
         }
