@@ -21,6 +21,8 @@ use super::violation::{FaultKind, Finding};
 
 /// Name of the volume that holds the config, in every template.
 pub(super) const CONFIG_VOLUME: &str = "pipeline-config";
+/// How many hex digits of the config's version stand in the name of its ConfigMap.
+const CONFIG_NAME_HASH_LENGTH: usize = 10;
 const CONFIG_DIRECTORY: &str = "/etc/pipeline-config";
 
 /// Fields of a Deployment that have no effect on Pods which the operator manages itself, or which it always sets; what a
@@ -68,76 +70,86 @@ pub(super) struct Composition {
 
 /// Composes `spec`, whose pipeline is named `pipeline_name` (the field, or the object's name).
 pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, processes: &MultiProcess) -> Composition {
-    let text = config_text::text(&spec.pipeline_config);
-    let version = config_text::version(&text);
-    let joined = format!("{}-pipeline-{pipeline_name}-{}", spec.service_name, spec.segment_id);
-    let primary_base = names::mangle(&joined);
-    let canary_base = names::mangle(&format!("{joined}-canary"));
-    let hash: String = version.chars().take(10).collect();
+    let config_text = config_text::text(&spec.pipeline_config);
+    let config_version = config_text::version(&config_text);
+    let base = |set| names::base_name(&spec.service_name, pipeline_name, spec.segment_id, set);
+    let primary_base = base(WorkloadSet::Primary);
+    let canary_base = base(WorkloadSet::Canary);
+    let hash: String = config_version.chars().take(CONFIG_NAME_HASH_LENGTH).collect();
     let config_name = format!("{primary_base}-{hash}");
+    let module = names::mangle_to(&spec.pipeline_module, names::LABEL_LENGTH_MAX);
     let labels = BTreeMap::from([
-        (
-            "pipeline-app".to_owned(),
-            names::mangle_to(&spec.pipeline_module, names::LABEL_LENGTH_MAX),
-        ),
+        ("pipeline-app".to_owned(), module),
         ("pipeline".to_owned(), names::mangle(pipeline_name)),
         ("service".to_owned(), names::mangle(&spec.service_name)),
     ]);
-
     let mut found = Found::default();
     let container = container(spec, pipeline_name, processes, &mut found);
-    let mut template = spec.deployment_template.clone();
-    for field in WITHOUT_EFFECT {
-        remove(&mut template, field);
-    }
-    let additions = deployment_additions(
-        &labels,
-        &primary_base,
-        &version,
-        container,
-        volumes(spec, processes, &config_name),
-    );
-    let at = At::Key(&At::Root, "spec");
-    let template_at = At::Key(&at, "deployment_template");
-    found.in_template(|out| merge::conflicts(&template, &additions, &template_at, out));
-    let mut only_canary = Found::default();
-    only_canary.in_template(|out| merge::conflicts(&template, &canary_additions(&canary_base), &template_at, out));
-
-    let mut deployment = base_deployment();
-    found.over_ours(|out| merge::merge(&mut deployment, template, Lists::Append, &template_at, out));
-    let consumer_index = containers_of(&deployment);
-    found.in_template(|out| merge::merge(&mut deployment, additions, Lists::Append, &template_at, out));
-    let mut canary = deployment.clone();
-    // Whatever the template says there has been checked above; the canary's label wins where it is not wanted anyway.
-    merge::merge(
-        &mut canary,
-        canary_additions(&canary_base),
-        Lists::Append,
-        &template_at,
-        &mut Vec::new(),
-    );
-    if let Some(patch) = &spec.emergency_patch {
-        let mut patch = patch.clone();
-        for field in WITHOUT_EFFECT {
-            remove(&mut patch, field);
-        }
-        let patch_at = At::Key(&at, "emergency_patch");
-        merge::merge(&mut canary, patch.clone(), Lists::ByKey, &patch_at, &mut Vec::new());
-        found.over_ours(|out| merge::merge(&mut deployment, patch, Lists::ByKey, &patch_at, out));
-    }
+    let volumes = volumes(spec, processes, &config_name);
+    let additions = deployment_additions(&labels, &primary_base, &config_version, container, volumes);
+    let deployments = deployments(spec, additions, canary_additions(&canary_base), &mut found);
     Composition {
         primary_base,
         canary_base,
         labels,
-        config_text: text,
-        config_version: version,
+        config_text,
+        config_version,
         config_name,
-        primary: pod_template(deployment),
-        canary: pod_template(canary),
-        consumer_index,
-        canary_findings: only_canary.without(&found),
+        primary: pod_template(deployments.primary),
+        canary: pod_template(deployments.canary),
+        consumer_index: deployments.consumer_index,
+        canary_findings: deployments.canary_findings,
         findings: found.findings,
     }
+}
+
+/// What the Python operator would apply for the two sets.
+struct Deployments {
+    primary: OpenObject,
+    canary: OpenObject,
+    consumer_index: usize,
+    canary_findings: Vec<Finding>,
+}
+
+/// Base, template, what the operator sets, emergency patch: each over the one before.
+fn deployments(spec: &StreamingPipelineSpec, ours: OpenObject, canarys: OpenObject, found: &mut Found) -> Deployments {
+    let at = At::Key(&At::Root, "spec");
+    let template_at = At::Key(&at, "deployment_template");
+    let template = effective(&spec.deployment_template);
+    found.in_template(|out| merge::conflicts(&template, &ours, &template_at, out));
+    let mut only_canary = Found::default();
+    only_canary.in_template(|out| merge::conflicts(&template, &canarys, &template_at, out));
+
+    let mut primary = base_deployment();
+    found.over_ours(|out| merge::merge(&mut primary, template, Lists::Append, &template_at, out));
+    // Sidecars stand in front of the consumer.
+    let consumer_index = containers_of(&primary);
+    found.in_template(|out| merge::merge(&mut primary, ours, Lists::Append, &template_at, out));
+    let mut canary = primary.clone();
+    // Cannot conflict: the primary's values are of the same types.
+    merge::merge(&mut canary, canarys, Lists::Append, &template_at, &mut Vec::new());
+    if let Some(patch) = &spec.emergency_patch {
+        let patch = effective(patch);
+        let patch_at = At::Key(&at, "emergency_patch");
+        // Conflicts as it does with the primary.
+        merge::merge(&mut canary, patch.clone(), Lists::ByKey, &patch_at, &mut Vec::new());
+        found.over_ours(|out| merge::merge(&mut primary, patch, Lists::ByKey, &patch_at, out));
+    }
+    Deployments {
+        primary,
+        canary,
+        consumer_index,
+        canary_findings: only_canary.without(found),
+    }
+}
+
+/// A template without the fields that have no effect.
+fn effective(template: &OpenObject) -> OpenObject {
+    let mut template = template.clone();
+    for field in WITHOUT_EFFECT {
+        remove(&mut template, field);
+    }
+    template
 }
 
 /// What conflicts, each path once.

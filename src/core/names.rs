@@ -102,6 +102,18 @@ pub fn is_dns_label(name: &str) -> bool {
         && !name.ends_with('-')
 }
 
+/// What the Pods of a set are to be named with, mangled as a whole; maybe too long, or malformed when the parts are.
+/// `{service}-pipeline-{pipeline}-{segment}`, and `-canary` for the canary set. The ConfigMaps of a pipeline are named
+/// with that of the primary set.
+#[must_use]
+pub fn base_name(service: &str, pipeline: &str, segment: i64, set: WorkloadSet) -> String {
+    let suffix = match set {
+        WorkloadSet::Primary => "",
+        WorkloadSet::Canary => "-canary",
+    };
+    mangle(&format!("{service}-pipeline-{pipeline}-{segment}{suffix}"))
+}
+
 /// A place within a set, 0 to 998.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ordinal(u16);

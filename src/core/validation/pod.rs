@@ -12,6 +12,7 @@ use serde::de::value::MapDeserializer;
 use serde_json::{Value, json};
 
 use super::Subject;
+use crate::api::streaming_pipeline::OpenObject;
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
 
@@ -190,10 +191,19 @@ pub(super) fn rendered_list<'s>(subject: &'s Subject<'_>, list: &str) -> &'s [Va
     elements.map_or(&[], Vec::as_slice)
 }
 
-/// Where in the spec the part of the rendered Pod at `rendered` comes from: the container template for the consumer,
-/// else the deployment template, in which lists stand in front of ours. What is in neither comes from the emergency
-/// patch, or is the operator's own.
+/// Where in the spec the part of the rendered Pod at `rendered` comes from. What is in no template is the operator's
+/// own, or stands in a list that the emergency patch changed.
 pub(super) fn source(subject: &Subject<'_>, rendered: &[Step]) -> FieldPath {
+    template_source(subject, rendered).unwrap_or_else(|| match &subject.spec.emergency_patch {
+        Some(_) => FieldPath::spec("emergency_patch"),
+        None => FieldPath::spec("deployment_template"),
+    })
+}
+
+/// The field of a template from which the part of the rendered Pod at `rendered` comes: of the container template for
+/// the consumer, else of the deployment template (in both, lists stand in front of what the operator adds), else of the
+/// emergency patch, but not into its lists, whose elements stand elsewhere in the rendered ones.
+pub(super) fn template_source(subject: &Subject<'_>, rendered: &[Step]) -> Option<FieldPath> {
     let spec = &*subject.spec;
     if let [Step::Key(pod_spec), Step::Key(list), Step::Index(index), rest @ ..] = rendered
         && pod_spec == "spec"
@@ -201,21 +211,21 @@ pub(super) fn source(subject: &Subject<'_>, rendered: &[Step]) -> FieldPath {
         && *index == subject.composition.consumer_index
         && exists(&spec.container_template, rest)
     {
-        return FieldPath::spec("container_template").join(rest);
+        return Some(FieldPath::spec("container_template").join(rest));
     }
-    let in_template = [Step::Key("spec".to_owned()), Step::Key("template".to_owned())];
-    let in_template: Vec<Step> = in_template.into_iter().chain(rendered.iter().cloned()).collect();
-    if spec.emergency_patch.is_none() || exists(&spec.deployment_template, &in_template) {
-        return FieldPath::spec("deployment_template").join(&in_template);
+    let mut steps = vec![Step::Key("spec".to_owned()), Step::Key("template".to_owned())];
+    steps.extend_from_slice(rendered);
+    if exists(&spec.deployment_template, &steps) {
+        return Some(FieldPath::spec("deployment_template").join(&steps));
     }
-    let patch = FieldPath::spec("emergency_patch");
-    match &spec.emergency_patch {
-        Some(patched) if exists(patched, &in_template) => patch.join(&in_template),
-        _ => patch,
+    if let Some(list) = steps.iter().position(|step| matches!(step, Step::Index(_))) {
+        steps.truncate(list);
     }
+    let patch = spec.emergency_patch.as_ref()?;
+    exists(patch, &steps).then(|| FieldPath::spec("emergency_patch").join(&steps))
 }
 
-fn exists(object: &crate::api::streaming_pipeline::OpenObject, steps: &[Step]) -> bool {
+fn exists(object: &OpenObject, steps: &[Step]) -> bool {
     let Some((Step::Key(field), rest)) = steps.split_first() else {
         return false;
     };

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Subject;
-use crate::api::StreamingPipelineSpec;
 use crate::api::streaming_pipeline::OpenObject;
+use crate::api::{LogLevel, Rollout, StreamingPipelineSpec};
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
 
@@ -39,46 +39,37 @@ pub(super) fn required(subject: &Subject<'_>) -> Vec<Finding> {
     subject.reading.required.clone()
 }
 
-/// The fields of `spec`, and whether they are required.
-const FIELDS: [(&str, bool); 19] = [
-    ("service_name", true),
-    ("pipeline_name", true),
-    ("pipeline_module", true),
-    ("image_name", true),
-    ("cpu_per_process", true),
-    ("memory_per_process", true),
-    ("deployment_template", true),
-    ("container_template", true),
-    ("pipeline_config", true),
-    ("replicas", false),
-    ("with_canary", false),
-    ("segment_id", false),
-    ("log_level", false),
-    ("enable_liveness_probe", false),
-    ("container_name", false),
-    ("emergency_patch", false),
-    ("rollout", false),
-    ("suspend", false),
-    ("revisionHistoryLimit", false),
+/// The fields of `spec`: name, whether it is required, and what it must be.
+const FIELDS: [(&str, bool, &str); 19] = [
+    ("service_name", true, "a string"),
+    ("pipeline_name", true, "a string"),
+    ("pipeline_module", true, "a string"),
+    ("image_name", true, "a string"),
+    ("cpu_per_process", true, INTEGER),
+    ("memory_per_process", true, INTEGER),
+    ("deployment_template", true, "an object"),
+    ("container_template", true, "an object"),
+    ("pipeline_config", true, "an object"),
+    ("replicas", false, INTEGER),
+    ("with_canary", false, "true or false"),
+    ("segment_id", false, INTEGER),
+    ("log_level", false, "one of DEBUG, INFO, WARNING, ERROR"),
+    ("enable_liveness_probe", false, "true or false"),
+    ("container_name", false, "a string"),
+    ("emergency_patch", false, "an object"),
+    ("rollout", false, "an object"),
+    ("suspend", false, "true or false"),
+    ("revisionHistoryLimit", false, INTEGER),
 ];
+const INTEGER: &str = "an integer, without point or exponent";
 
 /// Whether `spec` has a field of this name.
 pub(super) fn is_field(name: &str) -> bool {
-    FIELDS.iter().any(|(field, _)| *field == name)
+    FIELDS.iter().any(|(field, ..)| *field == name)
 }
 
 /// Enumerations: a string that is none of the allowed ones is not of a wrong type.
 const ENUMS: [&str; 3] = ["log_level", "podReplacementPolicy", "onFailure"];
-
-/// A spec in which no rule finds a fault, for the fields that are missing from another.
-fn stand_in() -> OpenObject {
-    let spec = json!({
-        "service_name": "s", "pipeline_name": "p", "pipeline_module": "m", "image_name": "i:1",
-        "cpu_per_process": 1, "memory_per_process": 1, "deployment_template": {}, "container_template": {},
-        "pipeline_config": {"pipeline": {"segments": []}},
-    });
-    spec.as_object().cloned().unwrap_or_default()
-}
 
 /// Reads the `spec` of an object that has its defaults.
 pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
@@ -90,7 +81,7 @@ pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
     };
     let has_null = FIELDS
         .iter()
-        .any(|(field, _)| spec.get(*field).is_some_and(Value::is_null));
+        .any(|(field, ..)| spec.get(*field).is_some_and(Value::is_null));
     if !has_null
         && spec.contains_key("pipeline_name")
         && let Some(read) = object
@@ -104,19 +95,18 @@ pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
 
 fn unreadable_spec() -> (StreamingPipelineSpec, Reading) {
     let path = FieldPath::default().key("spec");
-    let (read, _) = read_by_field(&stand_in());
     let reading = Reading {
         types: vec![Finding::of_value(path, FaultKind::TypeInvalid, "must be an object")],
         required: Vec::new(),
-        stand_ins: FIELDS.map(|(field, _)| field).to_vec(),
+        stand_ins: FIELDS.map(|(field, ..)| field).to_vec(),
     };
-    (read, reading)
+    (harmless(), reading)
 }
 
 fn read_by_field(spec: &OpenObject) -> (StreamingPipelineSpec, Reading) {
     let mut reading = Reading::default();
     let mut readable = stand_in();
-    for (field, required) in FIELDS {
+    for (field, required, expected) in FIELDS {
         match spec.get(field) {
             None if required => {
                 reading.required.push(missing(field));
@@ -124,13 +114,13 @@ fn read_by_field(spec: &OpenObject) -> (StreamingPipelineSpec, Reading) {
             }
             None => {}
             Some(Value::Null) => {
-                let message = "is null: give it a value, or leave the field out";
+                let message = format!("is null, must be {expected}, or be left out");
                 let finding = Finding::of_value(FieldPath::spec(field), FaultKind::TypeInvalid, message);
                 reading.types.push(finding);
                 reading.stand_ins.push(field);
             }
             Some(value) => {
-                if let Some(value) = read_field(field, value, &mut reading) {
+                if let Some(value) = read_field(field, expected, value, &mut reading) {
                     readable.insert(field.to_owned(), value);
                 } else {
                     reading.stand_ins.push(field);
@@ -153,7 +143,7 @@ fn missing(field: &str) -> Finding {
 
 /// The value of a field as far as it can be read: what is wrong inside an object is noted and left out of it. `None`
 /// when the field itself is of a wrong type.
-fn read_field(field: &str, value: &Value, reading: &mut Reading) -> Option<Value> {
+fn read_field(field: &str, expected: &str, value: &Value, reading: &mut Reading) -> Option<Value> {
     let mut probe = Value::Object(stand_in());
     if let Value::Object(probe) = &mut probe {
         probe.insert(field.to_owned(), value.clone());
@@ -164,9 +154,11 @@ fn read_field(field: &str, value: &Value, reading: &mut Reading) -> Option<Value
             Err(error) => error,
         };
         let path = FieldPath::from(error.path());
-        reading
-            .types
-            .push(type_fault(&path, &probe, &error.into_inner().to_string()));
+        let message = match path.steps() {
+            [_] => format!("must be {expected}"),
+            _ => error.inner().to_string(),
+        };
+        reading.types.push(type_fault(&path, &probe, message));
         let [Step::Key(field), Step::Key(inner), ..] = path.steps() else {
             return None;
         };
@@ -175,7 +167,7 @@ fn read_field(field: &str, value: &Value, reading: &mut Reading) -> Option<Value
     }
 }
 
-fn type_fault(path: &FieldPath, spec: &Value, message: &str) -> Finding {
+fn type_fault(path: &FieldPath, spec: &Value, message: String) -> Finding {
     let is_enum = matches!(path.steps().last(), Some(Step::Key(key)) if ENUMS.contains(&key.as_str()));
     let is_text = path.lookup(spec).is_some_and(Value::is_string);
     let kind = if is_enum && is_text {
@@ -187,7 +179,9 @@ fn type_fault(path: &FieldPath, spec: &Value, message: &str) -> Finding {
     Finding::of_value(path, kind, message)
 }
 
+/// A spec in which no rule finds a fault; its fields stand in for those that another lacks.
 fn harmless() -> StreamingPipelineSpec {
+    let pipeline = json!({"segments": []});
     StreamingPipelineSpec {
         service_name: "s".to_owned(),
         pipeline_name: Some("p".to_owned()),
@@ -197,16 +191,25 @@ fn harmless() -> StreamingPipelineSpec {
         memory_per_process: 1,
         deployment_template: OpenObject::new(),
         container_template: OpenObject::new(),
-        pipeline_config: OpenObject::new(),
+        pipeline_config: OpenObject::from_iter([("pipeline".to_owned(), pipeline)]),
         replicas: 1,
         with_canary: false,
         segment_id: 0,
-        log_level: crate::api::LogLevel::default(),
-        enable_liveness_probe: false,
+        log_level: LogLevel::default(),
+        enable_liveness_probe: true,
         container_name: "c".to_owned(),
         emergency_patch: None,
-        rollout: crate::api::Rollout::default(),
+        rollout: Rollout::default(),
         suspend: false,
-        revision_history_limit: 0,
+        revision_history_limit: 10,
+    }
+}
+
+/// [`harmless`] as an object.
+fn stand_in() -> OpenObject {
+    match serde_json::to_value(harmless()) {
+        Ok(Value::Object(spec)) => spec,
+        // Not reached: the type is an object of types that JSON has.
+        _ => OpenObject::new(),
     }
 }

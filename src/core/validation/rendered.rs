@@ -1,11 +1,12 @@
 //! Rules on what is rendered: names and labels that the API server would refuse, or that would be cut.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde_json::Value;
 
 use super::Subject;
-use super::pod::{SOURCE_CONTAINERS, rendered_list, source};
+use super::pod::{SOURCE_CONTAINERS, rendered_list, source, template_source};
 use crate::core::names::{self, BASE_NAME_LENGTH_MAX, BaseName, LABEL_LENGTH_MAX};
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
@@ -144,20 +145,27 @@ pub(super) fn element_names(subject: &Subject<'_>) -> Vec<Finding> {
 /// Rule: names of containers and of volumes, and the paths of a container's mounts, occur once.
 pub(super) fn duplicates(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     // Init containers and containers share one set of names.
-    for (list, names) in [
+    for (list, what) in [
         ("initContainers", "container"),
         ("containers", "container"),
         ("volumes", "volume"),
     ] {
         for (index, element) in rendered_list(subject, list).iter().enumerate() {
-            if let Some(name) = element.get("name").and_then(Value::as_str)
-                && !seen.insert((names, name))
-            {
-                let message = format!("another {names} of the Pod is named {name:?}: choose another name");
-                let path = name_path(subject, list, index);
-                findings.push(Finding::of_rendered(path, FaultKind::Duplicate, message));
+            let Some(name) = element.get("name").and_then(Value::as_str) else {
+                continue;
+            };
+            match seen.entry((what, name)) {
+                Entry::Vacant(entry) => {
+                    entry.insert((list, index));
+                }
+                Entry::Occupied(first) => {
+                    let (first_list, first_index) = first.get();
+                    let twins = [name_steps(list, index), name_steps(first_list, *first_index)];
+                    let message = format!("another {what} of the Pod is named {name:?}: choose another name");
+                    findings.push(duplicate(subject, &twins, message));
+                }
             }
         }
     }
@@ -170,30 +178,44 @@ pub(super) fn duplicates(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 fn duplicate_mounts(subject: &Subject<'_>, list: &str, index: usize, container: &Value) -> Vec<Finding> {
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     let mounts = container.get("volumeMounts").and_then(Value::as_array);
     let mut findings = Vec::new();
     for (mount_index, mount) in mounts.into_iter().flatten().enumerate() {
-        if let Some(path) = mount.get("mountPath").and_then(Value::as_str)
-            && !seen.insert(path)
-        {
-            let message = format!("{path:?} is mounted twice in the container: choose another path");
-            let steps = [
-                Step::Key("spec".to_owned()),
-                Step::Key(list.to_owned()),
-                Step::Index(index),
-                Step::Key("volumeMounts".to_owned()),
-                Step::Index(mount_index),
-                Step::Key("mountPath".to_owned()),
-            ];
-            findings.push(Finding::of_rendered(
-                source(subject, &steps),
-                FaultKind::Duplicate,
-                message,
-            ));
+        let Some(path) = mount.get("mountPath").and_then(Value::as_str) else {
+            continue;
+        };
+        if let Some(first) = seen.insert(path, mount_index) {
+            let message = format!("another volume is mounted at {path:?} in the container: choose another path");
+            let twins = [mount_index, first].map(|mount_index| {
+                let keys = ["spec", list].map(|key| Step::Key(key.to_owned()));
+                let mut steps = Vec::from(keys);
+                steps.push(Step::Index(index));
+                steps.push(Step::Key("volumeMounts".to_owned()));
+                steps.push(Step::Index(mount_index));
+                steps.push(Step::Key("mountPath".to_owned()));
+                steps
+            });
+            findings.push(duplicate(subject, &twins, message));
         }
     }
     findings
+}
+
+/// A duplicate at the one of the two places that a template sets: the other may be the operator's own.
+fn duplicate(subject: &Subject<'_>, twins: &[Vec<Step>; 2], message: String) -> Finding {
+    let [later, first] = twins;
+    let path = template_source(subject, later)
+        .or_else(|| template_source(subject, first))
+        .unwrap_or_else(|| source(subject, later));
+    Finding::of_rendered(path, FaultKind::Duplicate, message)
+}
+
+fn name_steps(list: &str, index: usize) -> Vec<Step> {
+    let mut steps = Vec::from(["spec", list].map(|key| Step::Key(key.to_owned())));
+    steps.push(Step::Index(index));
+    steps.push(Step::Key("name".to_owned()));
+    steps
 }
 
 /// Where the name of an element of a list of the Pod's spec comes from.
@@ -201,13 +223,5 @@ fn name_path(subject: &Subject<'_>, list: &str, index: usize) -> FieldPath {
     if list == "containers" && index == subject.composition.consumer_index {
         return FieldPath::spec("container_name");
     }
-    source(
-        subject,
-        &[
-            Step::Key("spec".to_owned()),
-            Step::Key(list.to_owned()),
-            Step::Index(index),
-            Step::Key("name".to_owned()),
-        ],
-    )
+    source(subject, &name_steps(list, index))
 }
