@@ -1,5 +1,10 @@
 //! The controller against an API server within the process, on a paused clock: what it writes, what it never writes, and
 //! that it comes to the same end wherever it is interrupted.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 mod operator;
 
@@ -67,7 +72,7 @@ async fn an_edit_replaces_the_pods_and_each_delete_carries_the_uid_of_what_it_me
     api.put(PIPELINES, pipeline("p", 3, "image:1"));
     settle(&api).await;
     api.edit(PIPELINES, "ns", "p", |pipeline| {
-        pipeline["spec"]["image_name"] = json!("image:2")
+        pipeline["spec"]["image_name"] = json!("image:2");
     });
     settle(&api).await;
     assert_eq!(
