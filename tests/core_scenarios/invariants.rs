@@ -102,7 +102,7 @@ pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
     match world.wanted.policy {
         PodReplacementPolicy::Failed => assert_eq!(terminating, 0, "{name} is made beside a terminating Pod"),
         PodReplacementPolicy::TerminatingOrFailed => {
-            assert!(terminating <= 1, "{name} beside {terminating} terminating")
+            assert!(terminating <= 1, "{name} beside {terminating} terminating");
         }
     }
     let all = ours(world).filter(|pod| pod.is_live()).count();

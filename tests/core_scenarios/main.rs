@@ -4,6 +4,12 @@
 //!
 //! Everything random comes from a seed. A failure prints the command that repeats it.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may end where a program may not"
+)]
+
 mod cluster;
 mod invariants;
 mod operator;
@@ -275,15 +281,15 @@ fn user(world: &mut World, rng: &mut Rng) {
         4..6 => {
             let replicas = u16::try_from(rng.below(5)).expect("small");
             world.edit(format!("USER scales to {replicas}"), |wanted| {
-                wanted.replicas = replicas
+                wanted.replicas = replicas;
             });
         }
         6 => world.edit("USER toggles pause".to_owned(), |wanted| wanted.paused = !wanted.paused),
         7 => world.edit("USER toggles suspend".to_owned(), |wanted| {
-            wanted.suspend = !wanted.suspend
+            wanted.suspend = !wanted.suspend;
         }),
         8 => world.edit("USER toggles the canary".to_owned(), |wanted| {
-            wanted.with_canary = !wanted.with_canary
+            wanted.with_canary = !wanted.with_canary;
         }),
         _ => {
             let now = world.cluster.now;
