@@ -1,6 +1,8 @@
 //! The CustomResourceDefinitions of our kinds, as the types say. What `crds/` holds is printed from here.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
 use kube::CustomResourceExt;
 
 use super::StreamingPipeline;
@@ -8,5 +10,55 @@ use super::StreamingPipeline;
 /// The CRDs, each with the metadata it is installed with.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![StreamingPipeline::crd()]
+    vec![tidied(StreamingPipeline::crd())]
+}
+
+fn tidied(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        let Some(root) = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut())
+        else {
+            continue;
+        };
+        visit(root, &mut unwrap_lines);
+        // An API server would write defaults into a status that says something by leaving a field out.
+        if let Some(status) = root
+            .properties
+            .as_mut()
+            .and_then(|properties| properties.get_mut("status"))
+        {
+            visit(status, &mut |schema| schema.default = None);
+        }
+    }
+    crd
+}
+
+/// Joins the lines of a description's paragraphs: `kubectl explain` wraps them to the reader's width.
+fn unwrap_lines(schema: &mut JSONSchemaProps) {
+    if let Some(description) = &mut schema.description {
+        let paragraphs = description.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        *description = paragraphs.collect::<Vec<_>>().join("\n\n");
+    }
+}
+
+/// Calls `change` with a schema and every one below it.
+fn visit(schema: &mut JSONSchemaProps, change: &mut impl FnMut(&mut JSONSchemaProps)) {
+    change(schema);
+    for property in schema
+        .properties
+        .iter_mut()
+        .flat_map(|properties| properties.values_mut())
+    {
+        visit(property, change);
+    }
+    match &mut schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(items)) => visit(items, change),
+        Some(JSONSchemaPropsOrArray::Schemas(all)) => all.iter_mut().for_each(|items| visit(items, change)),
+        None => {}
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {
+        visit(values, change);
+    }
 }

@@ -107,11 +107,11 @@ pub struct SetReplicas {
 pub struct SetGenerations {
     /// Highest generation of each ordinal of the primary set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, u16>")]
+    #[schemars(with = "BTreeMap<String, i32>")]
     pub primary: BTreeMap<String, u16>,
     /// Highest generation of each ordinal of the canary set; absent when there never was a canary.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(with = "BTreeMap<String, u16>")]
+    #[schemars(with = "BTreeMap<String, i32>")]
     pub canary: BTreeMap<String, u16>,
 }
 
@@ -206,7 +206,7 @@ pub struct PodReport {
     pub workload_set: Option<String>,
     /// Number of failures in a row that led to this Pod and its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
+    #[schemars(with = "i32")]
     pub failures: Option<u32>,
     /// When the Pod is replaced, RFC 3339; absent when that is not planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,7 +264,7 @@ pub struct RolloutHold {
 /// A revision that failed or was aborted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct FailedRevision {
-    /// The revision.
+    /// Name of the revision that failed or was aborted.
     #[serde(default)]
     pub name: String,
     /// Why it failed, in one word.

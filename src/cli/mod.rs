@@ -2,6 +2,11 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod input;
+mod judge;
+mod render;
+mod validate;
+mod yaml;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -21,6 +26,10 @@ pub struct Cli {
 enum Command {
     /// Prints the CustomResourceDefinitions as YAML.
     Crd,
+    /// Prints what would be created for pipelines in files, without a cluster.
+    Render(render::Args),
+    /// Says whether pipelines in files are valid, as the webhook would, without a cluster.
+    Validate(validate::Args),
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
@@ -29,6 +38,8 @@ enum Command {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Crd => crd::run(),
+        Command::Render(args) => render::run(&args),
+        Command::Validate(args) => validate::run(&args),
     }
 }
 
@@ -38,7 +49,7 @@ pub fn main() -> ExitCode {
 fn print_documents<'a, T: Serialize + 'a>(objects: impl Iterator<Item = &'a T>) -> ExitCode {
     let mut out = std::io::stdout().lock();
     for object in objects {
-        let text = match serde_saphyr::to_string(object) {
+        let text = match yaml::to_yaml(object) {
             Ok(text) => text,
             Err(error) => {
                 eprintln!("streaming-operator: an object cannot be written as YAML: {error}");

@@ -4,7 +4,24 @@
 //! alone. In reading order.
 
 pub mod names;
+pub mod path;
 pub mod violation;
+
+pub mod number;
+mod sorted_json;
+
+mod compose;
+pub mod config_text;
+pub mod defaults;
+pub mod merge;
+mod multi_process;
+pub mod revision;
+pub mod validation;
+
+pub mod render;
+pub mod valid;
+
+pub mod collision;
 
 pub mod settings;
 

@@ -2,7 +2,7 @@
 //!
 //! Must never shorten a name silently: two names cut to the same length would be two owners of one Pod.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Longest name of a Pod's base: 63 (a DNS label) less the longest suffix, `-999-9999`.
 pub const BASE_NAME_LENGTH_MAX: usize = 63 - "-999-9999".len();
@@ -16,12 +16,14 @@ pub const REPLICAS_MAX: u16 = 999;
 /// empty.
 #[must_use]
 pub fn mangle(text: &str) -> String {
-    let kept: String = text
-        .replace(['.', '_'], "-")
-        .to_lowercase()
-        .chars()
-        .filter(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))
-        .collect();
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '.' | '_' => kept.push('-'),
+            // One letter at a time is enough: those whose lower case depends on their neighbours are deleted.
+            _ => kept.extend(c.to_lowercase().filter(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))),
+        }
+    }
     kept.trim_matches('-').to_owned()
 }
 
@@ -100,6 +102,18 @@ pub fn is_dns_label(name: &str) -> bool {
         && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
         && !name.starts_with('-')
         && !name.ends_with('-')
+}
+
+/// What the Pods of a set are to be named with, mangled as a whole; maybe too long, or malformed when the parts are.
+/// `{service}-pipeline-{pipeline}-{segment}`, and `-canary` for the canary set. The ConfigMaps of a pipeline are named
+/// with that of the primary set.
+#[must_use]
+pub fn base_name(service: &str, pipeline: &str, segment: i64, set: WorkloadSet) -> String {
+    let suffix = match set {
+        WorkloadSet::Primary => "",
+        WorkloadSet::Canary => "-canary",
+    };
+    mangle(&format!("{service}-pipeline-{pipeline}-{segment}{suffix}"))
 }
 
 /// A place within a set, 0 to 998.
@@ -218,6 +232,17 @@ pub struct Revision(String);
 impl Revision {
     /// Number of hex digits.
     pub const LENGTH: usize = 10;
+
+    /// The revision that a digest begins with.
+    #[must_use]
+    pub fn of_digest(digest: &[u8; 32]) -> Self {
+        let bytes = digest.iter().take(Self::LENGTH / 2);
+        Self(bytes.fold(String::with_capacity(Self::LENGTH), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        }))
+    }
 
     /// `None` unless `text` is ten lower-case hex digits.
     #[must_use]

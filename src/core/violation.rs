@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::path::FieldPath;
+
 /// What kind of fault it is: `reason` of a cause in a `Status`, in the words of the API server's own validation
 /// (k8s.io/apimachinery `field.ErrorType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +37,63 @@ impl FaultKind {
             Self::Forbidden => "FieldValueForbidden",
             Self::Duplicate => "FieldValueDuplicate",
             Self::TooLong => "FieldValueTooLong",
+        }
+    }
+}
+
+/// A fault as the place that found it knows it; with the name of the rule it becomes a [`Violation`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Where, from the root of the object.
+    pub path: FieldPath,
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// As [`Violation::message`].
+    pub message: String,
+    /// Whether what stands at `path` is at fault, or what is rendered of it and of other fields. It decides when an
+    /// old object had the same fault: with the same value there, or with the same message.
+    pub about: About,
+}
+
+/// What a fault is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The value at the path.
+    Value,
+    /// What is rendered.
+    Rendered,
+}
+
+impl Finding {
+    /// A fault of the value at `path`.
+    #[must_use]
+    pub fn of_value(path: FieldPath, kind: FaultKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            path,
+            kind,
+            message,
+            about: About::Value,
+        }
+    }
+
+    /// A fault of what is rendered, for which the value at `path` is most to blame.
+    #[must_use]
+    pub fn of_rendered(path: FieldPath, kind: FaultKind, message: impl Into<String>) -> Self {
+        Self {
+            about: About::Rendered,
+            ..Self::of_value(path, kind, message)
+        }
+    }
+
+    /// The fault under the name of the rule that found it.
+    #[must_use]
+    pub fn under(self, rule: &'static str) -> Violation {
+        Violation {
+            rule,
+            path: self.path.to_string(),
+            kind: self.kind,
+            message: self.message,
         }
     }
 }

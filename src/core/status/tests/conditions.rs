@@ -40,7 +40,7 @@ fn each_state_has_its_row_of_conditions() {
     );
     assert_eq!(
         steady(wanted(0), good()).row(5),
-        "False/Healing True/RolloutProgressing True False True"
+        "False/Scaling True/RolloutProgressing True False True"
     );
     let late = rolling(wanted(2), half()).row(600);
     assert_eq!(

@@ -1,0 +1,32 @@
+# `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## the release binary: target/release/streaming-operator
+	cargo build --release --locked
+
+.PHONY: generate
+generate: ## write crds/ and webhook-config/ from the code
+	cargo run --quiet --locked -- crd > crds/.new
+	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
+
+.PHONY: lint
+lint: ## formatting, clippy, generated files, chart
+	tests/lint.sh
+
+.PHONY: test
+test: ## all tests (real API servers included)
+	tests/run.sh
+
+.PHONY: control-plane
+control-plane: ## build etcd, kube-apiserver, kubectl, kwok, helm ...; the last line is their folder
+	@tests/control-plane/build.sh
+
+.PHONY: demo
+demo: ## the product at work on a real API server (KEEP=1 leaves it running)
+	@tests/demo/run.sh

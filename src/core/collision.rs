@@ -1,0 +1,387 @@
+//! Which pipeline holds which names.
+//!
+//! Must never take a clock: time is an argument. Every question costs as many look-ups as a pipeline has names, two.
+//!
+//! **Why base names are enough.** A Pod is named `{base}-{ordinal}-{generation}` and a ConfigMap `{base}-{hash}`; neither
+//! ordinal, generation nor hash has a hyphen. So the base is read back from a name in one way, by cutting its last two
+//! parts, or its last one, and two pipelines can take a common name, whatever the numbers, exactly when they have a
+//! base name in common. `x-pipeline-a-1-0` and `x-pipeline-a-0` share none, though one seems to begin like the other's
+//! Pods.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::api::StreamingPipelineSpec;
+
+use super::names::{BaseName, WorkloadSet, base_name};
+
+/// A pipeline, by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PipelineId {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A base name in a workload namespace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Name {
+    namespace: String,
+    base: String,
+}
+
+/// The names that a pipeline can take in its workload namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameSet {
+    /// The base names of both sets; ConfigMaps are named with that of the primary.
+    names: Vec<Name>,
+}
+
+impl NameSet {
+    /// The names of the pipeline named `object_name`, valid or not, whose Pods run in `workload_namespace`: those of
+    /// both sets, whatever `with_canary` and `replicas` say, for these change without a word to the index. A base name
+    /// that no Pod can have is left out.
+    #[must_use]
+    pub fn of(workload_namespace: &str, object_name: &str, spec: &StreamingPipelineSpec) -> Self {
+        let pipeline = spec.pipeline_name.as_deref().unwrap_or(object_name);
+        let bases = WorkloadSet::ALL.map(|set| base_name(&spec.service_name, pipeline, spec.segment_id, set));
+        let valid = bases.into_iter().filter(|base| BaseName::parse(base).is_some());
+        Self {
+            names: valid
+                .map(|base| Name {
+                    namespace: workload_namespace.to_owned(),
+                    base,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A name that two pipelines can take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collision {
+    /// Who has it.
+    pub holder: PipelineId,
+    /// The base name.
+    pub name: String,
+    /// The workload namespace.
+    pub namespace: String,
+}
+
+/// Who holds which names: pipelines that exist, and for a short time those that were just admitted.
+#[derive(Clone, Debug, Default)]
+pub struct NameIndex {
+    /// Several pipelines have a name when they slipped in while nobody asked.
+    holders: HashMap<Name, Vec<PipelineId>>,
+    names: HashMap<PipelineId, NameSet>,
+    reservations: HashMap<Name, Reservation>,
+    /// Reservations in the order in which they were made, so that the expired are found without a search.
+    expiring: VecDeque<(Timestamp, Name)>,
+}
+
+#[derive(Clone, Debug)]
+struct Reservation {
+    pipeline: PipelineId,
+    expires: Timestamp,
+}
+
+impl NameIndex {
+    /// A pipeline exists (also while it is being deleted) with these names; replaces what was known of it, a
+    /// reservation included.
+    pub fn insert(&mut self, pipeline: PipelineId, names: NameSet) {
+        self.remove(&pipeline);
+        for name in &names.names {
+            if self
+                .reservations
+                .get(name)
+                .is_some_and(|held| held.pipeline == pipeline)
+            {
+                self.reservations.remove(name);
+            }
+            self.holders.entry(name.clone()).or_default().push(pipeline.clone());
+        }
+        self.names.insert(pipeline, names);
+    }
+
+    /// A pipeline is gone.
+    pub fn remove(&mut self, pipeline: &PipelineId) {
+        for name in self.names.remove(pipeline).into_iter().flat_map(|set| set.names) {
+            if let Some(holders) = self.holders.get_mut(&name) {
+                holders.retain(|holder| holder != pipeline);
+                if holders.is_empty() {
+                    self.holders.remove(&name);
+                }
+            }
+        }
+    }
+
+    /// Another pipeline than `pipeline` that holds one of `names`, existing or by a reservation that is valid at `now`.
+    #[must_use]
+    pub fn collision(&self, pipeline: &PipelineId, names: &NameSet, now: Timestamp) -> Option<Collision> {
+        names.names.iter().find_map(|name| {
+            let existing = self.holders.get(name).into_iter().flatten();
+            let reserved = self
+                .reservations
+                .get(name)
+                .filter(|reservation| now < reservation.expires);
+            let mut holders = existing.chain(reserved.map(|reservation| &reservation.pipeline));
+            let holder = holders.find(|holder| *holder != pipeline)?;
+            Some(Collision {
+                holder: holder.clone(),
+                name: name.base.clone(),
+                namespace: name.namespace.clone(),
+            })
+        })
+    }
+
+    /// Every other pipeline that exists with one of `names`, each once, sorted.
+    #[must_use]
+    pub fn rivals(&self, pipeline: &PipelineId, names: &NameSet) -> Vec<PipelineId> {
+        let holders = names.names.iter().filter_map(|name| self.holders.get(name)).flatten();
+        let mut rivals: Vec<_> = holders.filter(|holder| *holder != pipeline).cloned().collect();
+        rivals.sort();
+        rivals.dedup();
+        rivals
+    }
+
+    /// Reserves `names` for `pipeline` until `now + ttl`, or says who holds one of them. The same pipeline may renew.
+    pub fn reserve(
+        &mut self,
+        pipeline: &PipelineId,
+        names: &NameSet,
+        now: Timestamp,
+        ttl: Duration,
+    ) -> Result<(), Collision> {
+        self.forget_expired(now);
+        if let Some(collision) = self.collision(pipeline, names, now) {
+            return Err(collision);
+        }
+        // A time beyond all times is as good as the last one.
+        let expires = now.checked_add(ttl).unwrap_or(Timestamp::MAX);
+        for name in &names.names {
+            let reservation = Reservation {
+                pipeline: pipeline.clone(),
+                expires,
+            };
+            self.reservations.insert(name.clone(), reservation);
+            self.expiring.push_back((expires, name.clone()));
+        }
+        Ok(())
+    }
+
+    fn forget_expired(&mut self, now: Timestamp) {
+        while let Some((expires, name)) = self.expiring.front()
+            && *expires <= now
+        {
+            // A renewed reservation has a later entry of its own.
+            if self.reservations.get(name).is_some_and(|held| held.expires <= *expires) {
+                self.reservations.remove(name);
+            }
+            self.expiring.pop_front();
+        }
+    }
+}
+
+/// A pipeline that lays claim to a name which several have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The pipeline.
+    pub pipeline: PipelineId,
+    /// When it was created.
+    pub created: Timestamp,
+    /// Its uid.
+    pub uid: String,
+    /// Whether it has live Pods or a ConfigMap under the name.
+    pub in_use: bool,
+}
+
+/// Whose the name is: of those that use it, or of all when none does, the oldest (then the least uid).
+#[must_use]
+pub fn rightful_holder(claims: &[Claim]) -> Option<&Claim> {
+    claims
+        .iter()
+        .min_by_key(|claim| (!claim.in_use, claim.created, claim.uid.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(30);
+
+    fn id(name: &str) -> PipelineId {
+        PipelineId {
+            namespace: "ns".to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn names_in(namespace: &str, service: &str, pipeline: &str, segment: i64) -> NameSet {
+        let spec = json!({
+            "service_name": service, "pipeline_name": pipeline, "pipeline_module": "m", "image_name": "i:1",
+            "cpu_per_process": 1, "memory_per_process": 1, "deployment_template": {}, "container_template": {},
+            "pipeline_config": {}, "segment_id": segment,
+        });
+        let spec = serde_json::from_value(spec).expect("a spec");
+        NameSet::of(namespace, "object", &spec)
+    }
+
+    fn names(service: &str, pipeline: &str, segment: i64) -> NameSet {
+        names_in("work", service, pipeline, segment)
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("a time")
+    }
+
+    fn holder_beside(existing: &NameSet, asked: &NameSet) -> Option<String> {
+        let mut index = NameIndex::default();
+        index.insert(id("first"), existing.clone());
+        index
+            .collision(&id("second"), asked, at(0))
+            .map(|collision| collision.holder.name)
+    }
+
+    #[test]
+    fn spellings_of_one_name_collide() {
+        for spelling in ["a.b", "a_b", "A-b"] {
+            assert_eq!(
+                holder_beside(&names("svc", "a-b", 0), &names("svc", spelling, 0)),
+                Some("first".to_owned()),
+                "{spelling}"
+            );
+        }
+        assert_eq!(
+            holder_beside(&names("a", "b-pipeline-c", 0), &names("a-pipeline-b", "c", 0)),
+            Some("first".to_owned())
+        );
+    }
+
+    #[test]
+    fn names_that_only_begin_alike_do_not_collide() {
+        for (pipeline, segment) in [("a-1", 0), ("a-0", 0), ("a-0-0", 0), ("a", 1), ("a-canary", 0)] {
+            assert_eq!(
+                holder_beside(&names("svc", "a", 0), &names("svc", pipeline, segment)),
+                None,
+                "{pipeline} {segment}"
+            );
+        }
+    }
+
+    /// The argument in the module's comment, tried: no Pod name of one base is a Pod name of another.
+    #[test]
+    fn the_base_is_read_back_from_every_pod_name_in_one_way() {
+        use crate::core::names::PodName;
+        for base in ["a-1", "a-1-0", "a-1-0-0", "a-1-0-canary", "a-1-2-3-4"] {
+            for numbers in ["0-0", "0-9999", "998-0", "12-345"] {
+                let name = PodName::parse(&format!("{base}-{numbers}")).expect("a Pod name");
+                assert_eq!(name.base.as_str(), base);
+            }
+        }
+    }
+
+    #[test]
+    fn pipelines_of_two_namespaces_collide_where_they_share_a_workload_namespace() {
+        assert!(holder_beside(&names_in("w", "s", "p", 0), &names_in("w", "s", "p", 0)).is_some());
+        assert!(holder_beside(&names_in("w", "s", "p", 0), &names_in("v", "s", "p", 0)).is_none());
+    }
+
+    #[test]
+    fn a_collision_names_the_holder_and_the_name() {
+        let mut index = NameIndex::default();
+        index.insert(id("first"), names("svc", "a.b", 3));
+        assert_eq!(
+            index.collision(&id("second"), &names("svc", "a-b", 3), at(0)),
+            Some(Collision {
+                holder: id("first"),
+                name: "svc-pipeline-a-b-3-canary".to_owned(),
+                namespace: "work".to_owned(),
+            })
+        );
+        assert_eq!(index.rivals(&id("second"), &names("svc", "a-b", 3)), [id("first")]);
+    }
+
+    #[test]
+    fn a_pipeline_never_collides_with_itself_and_frees_its_names_when_it_is_gone() {
+        let mut index = NameIndex::default();
+        index.insert(id("first"), names("s", "p", 0));
+        assert_eq!(index.collision(&id("first"), &names("s", "p", 0), at(0)), None);
+        index.insert(id("first"), names("s", "q", 0));
+        assert_eq!(index.collision(&id("second"), &names("s", "p", 0), at(0)), None);
+        assert!(index.collision(&id("second"), &names("s", "q", 0), at(0)).is_some());
+        index.remove(&id("first"));
+        assert_eq!(index.collision(&id("second"), &names("s", "q", 0), at(0)), None);
+    }
+
+    #[test]
+    fn one_of_two_that_share_a_name_keeps_it_when_the_other_goes() {
+        let mut index = NameIndex::default();
+        index.insert(id("first"), names("s", "p", 0));
+        index.insert(id("second"), names("s", "p", 0));
+        assert_eq!(index.rivals(&id("first"), &names("s", "p", 0)), [id("second")]);
+        index.remove(&id("first"));
+        assert!(index.collision(&id("third"), &names("s", "p", 0), at(0)).is_some());
+    }
+
+    #[test]
+    fn a_reservation_holds_until_it_expires_and_its_owner_may_renew_it() {
+        let mut index = NameIndex::default();
+        let wanted = names("s", "p", 0);
+        assert_eq!(index.reserve(&id("first"), &wanted, at(0), TTL), Ok(()));
+        assert!(index.reserve(&id("second"), &wanted, at(29), TTL).is_err());
+        assert_eq!(index.reserve(&id("first"), &wanted, at(20), TTL), Ok(()));
+        assert!(index.reserve(&id("second"), &wanted, at(49), TTL).is_err(), "renewed");
+        assert_eq!(index.reserve(&id("second"), &wanted, at(50), TTL), Ok(()));
+        assert!(index.collision(&id("first"), &wanted, at(51)).is_some());
+    }
+
+    #[test]
+    fn reservations_do_not_pile_up() {
+        let mut index = NameIndex::default();
+        for second in 0..100 {
+            let wanted = names("s", &format!("p{second}"), 0);
+            assert_eq!(index.reserve(&id("first"), &wanted, at(second * 30), TTL), Ok(()));
+        }
+        assert_eq!(index.reservations.len(), 2);
+        assert_eq!(index.expiring.len(), 2);
+    }
+
+    #[test]
+    fn a_pipeline_that_was_seen_needs_its_reservation_no_more() {
+        let mut index = NameIndex::default();
+        let wanted = names("s", "p", 0);
+        assert_eq!(index.reserve(&id("first"), &wanted, at(0), TTL), Ok(()));
+        index.insert(id("first"), wanted.clone());
+        index.remove(&id("first"));
+        assert_eq!(index.collision(&id("second"), &wanted, at(1)), None);
+    }
+
+    #[test]
+    fn a_name_belongs_to_who_uses_it_then_to_the_older_then_to_the_lesser_uid() {
+        let claim = |name: &str, created, uid: &str, in_use| Claim {
+            pipeline: id(name),
+            created: at(created),
+            uid: uid.to_owned(),
+            in_use,
+        };
+        let winner = |claims: &[Claim]| rightful_holder(claims).map(|claim| claim.pipeline.name.clone());
+        assert_eq!(
+            winner(&[claim("old", 1, "a", false), claim("user", 2, "b", true)]),
+            Some("user".to_owned())
+        );
+        assert_eq!(
+            winner(&[claim("young", 2, "a", true), claim("old", 1, "b", true)]),
+            Some("old".to_owned())
+        );
+        assert_eq!(
+            winner(&[claim("b", 1, "b", false), claim("a", 1, "a", false)]),
+            Some("a".to_owned())
+        );
+        assert_eq!(winner(&[]), None);
+    }
+}

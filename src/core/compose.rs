@@ -1,0 +1,400 @@
+//! Puts a spec and the operator's own parts together to the Pod templates of both sets, as the Python operator composes
+//! its Deployments.
+//!
+//! Must never depend on `replicas`, `with_canary`, `rollout` or `suspend`, and never stop at the first conflict.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::api::StreamingPipelineSpec;
+use crate::api::meta;
+use crate::api::streaming_pipeline::OpenObject;
+
+use super::config_text;
+use super::merge::{self, Conflict, Lists, Why};
+use super::multi_process::MultiProcess;
+use super::names::{self, WorkloadSet};
+use super::path::At;
+use super::render::CONFIG_KEY;
+use super::violation::{FaultKind, Finding};
+
+/// Name of the volume that holds the config, in every template.
+pub(super) const CONFIG_VOLUME: &str = "pipeline-config";
+/// How many hex digits of the config's version stand in the name of its ConfigMap.
+const CONFIG_NAME_HASH_LENGTH: usize = 10;
+const CONFIG_DIRECTORY: &str = "/etc/pipeline-config";
+
+/// Fields of a Deployment that have no effect on Pods which the operator manages itself, or which it always sets; what a
+/// template says there is left out of the composition.
+pub(super) const WITHOUT_EFFECT: [&[&str]; 11] = [
+    &["apiVersion"],
+    &["kind"],
+    &["metadata", "namespace"],
+    &["spec", "replicas"],
+    &["spec", "selector"],
+    &["spec", "strategy"],
+    &["spec", "minReadySeconds"],
+    &["spec", "progressDeadlineSeconds"],
+    &["spec", "revisionHistoryLimit"],
+    &["spec", "paused"],
+    &["spec", "template", "spec", "restartPolicy"],
+];
+
+/// A composed pipeline, valid or not.
+#[derive(Clone, Debug)]
+pub(super) struct Composition {
+    /// Base name of the primary set; maybe too long or malformed. Also what the names of all its ConfigMaps begin with.
+    pub(super) primary_base: String,
+    /// Base name of the canary set; likewise.
+    pub(super) canary_base: String,
+    /// The labels of the pipeline (without `env`).
+    pub(super) labels: BTreeMap<String, String>,
+    /// Text of the config.
+    pub(super) config_text: String,
+    /// Version of the config.
+    pub(super) config_version: String,
+    /// Name of the ConfigMap.
+    pub(super) config_name: String,
+    /// The Pod template of the primary set: `{metadata: {labels, annotations}, spec}`.
+    pub(super) primary: OpenObject,
+    /// The Pod template of the canary set.
+    pub(super) canary: OpenObject,
+    /// Place of the consumer in `spec.containers` of both templates.
+    pub(super) consumer_index: usize,
+    /// What could not be merged.
+    pub(super) findings: Vec<Finding>,
+    /// What could not be merged only for the canary set.
+    pub(super) canary_findings: Vec<Finding>,
+}
+
+/// Composes `spec`, whose pipeline is named `pipeline_name` (the field, or the object's name).
+pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, processes: &MultiProcess) -> Composition {
+    let config_text = config_text::text(&spec.pipeline_config);
+    let config_version = config_text::version(&config_text);
+    let base = |set| names::base_name(&spec.service_name, pipeline_name, spec.segment_id, set);
+    let primary_base = base(WorkloadSet::Primary);
+    let canary_base = base(WorkloadSet::Canary);
+    let hash: String = config_version.chars().take(CONFIG_NAME_HASH_LENGTH).collect();
+    let config_name = format!("{primary_base}-{hash}");
+    let module = names::mangle_to(&spec.pipeline_module, names::LABEL_LENGTH_MAX);
+    let labels = BTreeMap::from([
+        ("pipeline-app".to_owned(), module),
+        ("pipeline".to_owned(), names::mangle(pipeline_name)),
+        ("service".to_owned(), names::mangle(&spec.service_name)),
+    ]);
+    let mut found = Found::default();
+    let container = container(spec, pipeline_name, processes, &mut found);
+    let volumes = volumes(spec, processes, &config_name);
+    let additions = deployment_additions(&labels, &primary_base, &config_version, container, volumes);
+    let deployments = deployments(spec, additions, canary_additions(&canary_base), &mut found);
+    Composition {
+        primary_base,
+        canary_base,
+        labels,
+        config_text,
+        config_version,
+        config_name,
+        primary: pod_template(deployments.primary),
+        canary: pod_template(deployments.canary),
+        consumer_index: deployments.consumer_index,
+        canary_findings: deployments.canary_findings,
+        findings: found.findings,
+    }
+}
+
+/// What the Python operator would apply for the two sets.
+struct Deployments {
+    primary: OpenObject,
+    canary: OpenObject,
+    consumer_index: usize,
+    canary_findings: Vec<Finding>,
+}
+
+/// Base, template, what the operator sets, emergency patch: each over the one before.
+fn deployments(spec: &StreamingPipelineSpec, ours: OpenObject, canarys: OpenObject, found: &mut Found) -> Deployments {
+    let at = At::Key(&At::Root, "spec");
+    let template_at = At::Key(&at, "deployment_template");
+    let template = effective(&spec.deployment_template);
+    found.in_template(|out| merge::conflicts(&template, &ours, &template_at, out));
+    let mut only_canary = Found::default();
+    only_canary.in_template(|out| merge::conflicts(&template, &canarys, &template_at, out));
+
+    let mut primary = base_deployment();
+    found.over_ours(|out| merge::merge(&mut primary, template, Lists::Append, &template_at, out));
+    // Sidecars stand in front of the consumer.
+    let consumer_index = containers_of(&primary);
+    found.in_template(|out| merge::merge(&mut primary, ours, Lists::Append, &template_at, out));
+    let mut canary = primary.clone();
+    // Cannot conflict: the primary's values are of the same types.
+    merge::merge(&mut canary, canarys, Lists::Append, &template_at, &mut Vec::new());
+    if let Some(patch) = spec.emergency_patch.as_ref().filter(|patch| !patch.is_empty()) {
+        let patch = effective(patch);
+        let patch_at = At::Key(&at, "emergency_patch");
+        // Conflicts as it does with the primary.
+        merge::merge(&mut canary, patch.clone(), Lists::ByKey, &patch_at, &mut Vec::new());
+        found.over_ours(|out| merge::merge(&mut primary, patch, Lists::ByKey, &patch_at, out));
+    }
+    Deployments {
+        primary,
+        canary,
+        consumer_index,
+        canary_findings: only_canary.without(found),
+    }
+}
+
+/// A template without the fields that have no effect.
+fn effective(template: &OpenObject) -> OpenObject {
+    let mut template = template.clone();
+    for field in WITHOUT_EFFECT {
+        remove(&mut template, field);
+    }
+    template
+}
+
+/// What conflicts, each path once.
+#[derive(Default)]
+struct Found {
+    paths: BTreeSet<String>,
+    findings: Vec<Finding>,
+}
+
+impl Found {
+    /// A merge of the operator's values over the user's.
+    fn in_template(&mut self, merge: impl FnOnce(&mut Vec<Conflict>)) {
+        self.collect(merge, |why| match why {
+            Why::Types { base, over } => (
+                FaultKind::TypeInvalid,
+                format!("is {base}, and the operator sets {over} here: the two cannot be merged"),
+            ),
+            Why::Scalars { base, over } => (
+                FaultKind::Forbidden,
+                format!(
+                    "is {}, and the operator sets {} here: leave it out",
+                    shortened(&base),
+                    shortened(&over)
+                ),
+            ),
+        });
+    }
+
+    /// A merge of the user's values over what has been composed.
+    fn over_ours(&mut self, merge: impl FnOnce(&mut Vec<Conflict>)) {
+        self.collect(merge, |why| match why {
+            Why::Types { base, over } => (
+                FaultKind::TypeInvalid,
+                format!("is {over}, and what it is merged into is {base}: the two cannot be merged"),
+            ),
+            Why::Scalars { base, over } => (
+                FaultKind::Forbidden,
+                format!("is {}, and must stay {}", shortened(&over), shortened(&base)),
+            ),
+        });
+    }
+
+    fn collect(&mut self, merge: impl FnOnce(&mut Vec<Conflict>), say: impl Fn(Why) -> (FaultKind, String)) {
+        let mut conflicts = Vec::new();
+        merge(&mut conflicts);
+        for Conflict { path, why } in conflicts {
+            if self.paths.insert(path.to_string()) {
+                let (kind, message) = say(why);
+                self.findings.push(Finding::of_value(path, kind, message));
+            }
+        }
+    }
+
+    fn without(self, others: &Self) -> Vec<Finding> {
+        let mut findings = self.findings;
+        findings.retain(|finding| !others.paths.contains(&finding.path.to_string()));
+        findings
+    }
+}
+
+/// A value for a message: long ones are cut.
+fn shortened(text: &str) -> String {
+    const LENGTH_MAX: usize = 80;
+    if text.chars().count() <= LENGTH_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(LENGTH_MAX).chain(['…']).collect()
+}
+
+/// The consumer container.
+fn container(
+    spec: &StreamingPipelineSpec,
+    pipeline_name: &str,
+    processes: &MultiProcess,
+    found: &mut Found,
+) -> OpenObject {
+    let at = At::Key(&At::Root, "spec");
+    let at = At::Key(&at, "container_template");
+    let mut container = object(json!({
+        "name": "streaming-consumer",
+        "imagePullPolicy": "IfNotPresent",
+        "resources": {"requests": {}, "limits": {}},
+        "volumeMounts": [],
+    }));
+    let template = spec.container_template.clone();
+    found.over_ours(|out| merge::merge(&mut container, template, Lists::Append, &at, out));
+
+    let factor = processes.processes.unwrap_or(1).max(1);
+    // Saturates where validation refuses the product.
+    let cpu = format!("{}m", spec.cpu_per_process.saturating_mul(factor));
+    let memory = format!("{}Mi", spec.memory_per_process.saturating_mul(factor));
+    let mut mounts = vec![json!({"name": CONFIG_VOLUME, "mountPath": CONFIG_DIRECTORY, "readOnly": true})];
+    if is_multi_process(processes) {
+        mounts.push(json!({"name": "dshm", "mountPath": "/dev/shm"}));
+    }
+    if needs_health_volume(spec, processes) {
+        mounts.push(json!({"name": "liveness-health", "mountPath": "/tmp"}));
+    }
+    let mut additions = object(json!({
+        "name": spec.container_name,
+        "image": spec.image_name,
+        "command": ["python", "-m", "sentry_streams.runner"],
+        "args": [
+            "-n", pipeline_name,
+            "--log-level", spec.log_level.as_str(),
+            "--adapter", "rust_arroyo",
+            "--segment-id", spec.segment_id.to_string(),
+            "--config", format!("{CONFIG_DIRECTORY}/{CONFIG_KEY}"),
+            spec.pipeline_module,
+        ],
+        "resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}},
+        "volumeMounts": mounts,
+    }));
+    if spec.enable_liveness_probe {
+        let probe =
+            json!({"exec": {"command": ["rm", "/tmp/health.txt"]}, "failureThreshold": 31, "periodSeconds": 10});
+        additions.insert("livenessProbe".to_owned(), probe);
+    }
+    found.in_template(|out| merge::merge(&mut container, additions, Lists::Append, &at, out));
+    container
+}
+
+fn is_multi_process(processes: &MultiProcess) -> bool {
+    processes.processes.is_some_and(|processes| processes > 1)
+}
+
+fn needs_health_volume(spec: &StreamingPipelineSpec, processes: &MultiProcess) -> bool {
+    spec.enable_liveness_probe || is_multi_process(processes)
+}
+
+fn volumes(spec: &StreamingPipelineSpec, processes: &MultiProcess, config_name: &str) -> Vec<Value> {
+    let mut volumes = vec![json!({"name": CONFIG_VOLUME, "configMap": {"name": config_name}})];
+    if is_multi_process(processes) {
+        volumes.push(json!({"name": "dshm", "emptyDir": {"medium": "Memory"}}));
+    }
+    if needs_health_volume(spec, processes) {
+        volumes.push(json!({"name": "liveness-health", "emptyDir": {}}));
+    }
+    volumes
+}
+
+fn base_deployment() -> OpenObject {
+    object(json!({
+        "metadata": {"labels": {}},
+        "spec": {"template": {
+            "metadata": {"labels": {}},
+            "spec": {
+                "restartPolicy": "Never",
+                "terminationGracePeriodSeconds": 30,
+                "containers": [],
+                "volumes": [],
+            },
+        }},
+    }))
+}
+
+fn deployment_additions(
+    labels: &BTreeMap<String, String>,
+    base: &str,
+    version: &str,
+    container: OpenObject,
+    volumes: Vec<Value>,
+) -> OpenObject {
+    let mut labels: OpenObject = labels
+        .iter()
+        .map(|(key, value)| (key.clone(), Value::String(value.clone())))
+        .collect();
+    labels.insert("env".to_owned(), json!(WorkloadSet::Primary.as_str()));
+    // Values are moved: `json!` would copy them.
+    let pod = fields([
+        ("containers", Value::Array(vec![Value::Object(container)])),
+        ("volumes", Value::Array(volumes)),
+    ]);
+    let annotations = json!({meta::ANNOTATION_CONFIG_VERSION: version});
+    let metadata = fields([("name", json!(base)), ("labels", Value::Object(labels.clone()))]);
+    let of_pod = fields([("labels", Value::Object(labels)), ("annotations", annotations)]);
+    let template = fields([("metadata", of_pod.into()), ("spec", pod.into())]);
+    fields([
+        ("metadata", metadata.into()),
+        ("spec", fields([("template", template.into())]).into()),
+    ])
+}
+
+fn fields<const N: usize>(fields: [(&str, Value); N]) -> OpenObject {
+    fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// In what the canary differs from the primary.
+fn canary_additions(base: &str) -> OpenObject {
+    let env = json!({"env": WorkloadSet::Canary.as_str()});
+    object(json!({
+        "metadata": {"name": base, "labels": env},
+        "spec": {"template": {"metadata": {"labels": env}}},
+    }))
+}
+
+fn pod_template(mut deployment: OpenObject) -> OpenObject {
+    let mut template = take_object(&mut deployment, "spec");
+    let mut template = take_object(&mut template, "template");
+    let mut metadata = take_object(&mut template, "metadata");
+    // A Pod is made of a template's labels and annotations; its other metadata is the operator's.
+    metadata.retain(|field, _| field == "labels" || field == "annotations");
+    let spec = take_object(&mut template, "spec");
+    OpenObject::from_iter([
+        ("metadata".to_owned(), Value::Object(metadata)),
+        ("spec".to_owned(), Value::Object(spec)),
+    ])
+}
+
+fn containers_of(deployment: &OpenObject) -> usize {
+    deployment
+        .get("spec")
+        .and_then(|spec| spec.pointer("/template/spec/containers"))
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len)
+}
+
+/// Removes the field at a path, if it is there.
+fn remove(object: &mut OpenObject, path: &[&str]) {
+    match path {
+        [] => {}
+        [field] => {
+            object.remove(*field);
+        }
+        [field, rest @ ..] => {
+            if let Some(Value::Object(inner)) = object.get_mut(*field) {
+                remove(inner, rest);
+            }
+        }
+    }
+}
+
+fn take_object(object: &mut OpenObject, field: &str) -> OpenObject {
+    match object.remove(field) {
+        Some(Value::Object(inner)) => inner,
+        _ => OpenObject::new(),
+    }
+}
+
+fn object(value: Value) -> OpenObject {
+    match value {
+        Value::Object(object) => object,
+        _ => OpenObject::new(),
+    }
+}

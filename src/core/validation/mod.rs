@@ -1,0 +1,249 @@
+//! What makes a StreamingPipeline invalid, and what is worth a warning. Webhook, controller and command line all ask
+//! here.
+//!
+//! Must never stop at the first fault, and never refuse an update for a fault that the stored object has already.
+//!
+//! A new rule: one function and its test in the file of its family, one line in [`RULES`].
+
+mod fields;
+mod pipeline_config;
+mod pod;
+mod quantities;
+mod reading;
+mod rendered;
+mod segments;
+mod sizes;
+mod templates;
+mod warnings;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::api::StreamingPipelineSpec;
+
+use self::reading::Reading;
+use super::compose::{Composition, compose};
+use super::defaults::apply_defaults;
+use super::multi_process::MultiProcess;
+use super::violation::{About, Finding, Violation, Warning};
+
+/// Most warnings of one answer; the API server passes on no more than some kilobytes of them.
+pub const WARNINGS_MAX: usize = 10;
+
+/// The answer to an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Every fault that refuses it; empty: admitted.
+    pub violations: Vec<Violation>,
+    /// What is admitted and should still be said, at most [`WARNINGS_MAX`], each under 120 characters on one line.
+    pub warnings: Vec<Warning>,
+}
+
+/// A rule: its name, by which a fault is found again, and what it finds.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its name; an API, as `rule` of the output of `validate`.
+    pub name: &'static str,
+    check: fn(&Subject<'_>) -> Vec<Finding>,
+}
+
+/// Every rule, in the order in which faults are told.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "field-types",
+        check: reading::types,
+    },
+    Rule {
+        name: "required-fields",
+        check: reading::required,
+    },
+    Rule {
+        name: "field-lengths",
+        check: fields::lengths,
+    },
+    Rule {
+        name: "field-ranges",
+        check: fields::ranges,
+    },
+    Rule {
+        name: "rollout",
+        check: fields::rollout,
+    },
+    Rule {
+        name: "immutable-fields",
+        check: fields::immutable,
+    },
+    Rule {
+        name: "pipeline-config",
+        check: pipeline_config::schema,
+    },
+    Rule {
+        name: "segment-id",
+        check: segments::segment_id,
+    },
+    Rule {
+        name: "multi-process",
+        check: segments::multi_process,
+    },
+    Rule {
+        name: "liveness-probe",
+        check: templates::liveness_probe,
+    },
+    Rule {
+        name: "template-merge",
+        check: templates::merges,
+    },
+    Rule {
+        name: "emergency-patch-name",
+        check: templates::emergency_patch_name,
+    },
+    Rule {
+        name: "rendered-names",
+        check: rendered::names,
+    },
+    Rule {
+        name: "rendered-labels",
+        check: rendered::labels,
+    },
+    Rule {
+        name: "container-names",
+        check: rendered::element_names,
+    },
+    Rule {
+        name: "duplicates",
+        check: rendered::duplicates,
+    },
+    Rule {
+        name: "quantities",
+        check: quantities::quantities,
+    },
+    Rule {
+        name: "pod-types",
+        check: pod::types,
+    },
+    Rule {
+        name: "config-size",
+        check: sizes::config,
+    },
+    Rule {
+        name: "spec-size",
+        check: sizes::spec,
+    },
+];
+
+/// What the rules judge.
+pub(super) struct Subject<'a> {
+    /// The spec, with stand-ins where it could not be read.
+    pub(super) spec: Cow<'a, StreamingPipelineSpec>,
+    /// Name of the pipeline: the field, or the object's name.
+    pub(super) pipeline_name: String,
+    /// What could not be read.
+    reading: Reading,
+    /// The stored object that an update would replace.
+    old: Option<&'a Subject<'a>>,
+    /// The processes of the config.
+    pub(super) processes: MultiProcess,
+    /// What is made of it.
+    pub(super) composition: Composition,
+}
+
+impl<'a> Subject<'a> {
+    /// A spec that has been read, of the object named `object_name`.
+    pub(super) fn of_spec(object_name: &str, spec: &'a StreamingPipelineSpec) -> Self {
+        let pipeline_name = spec.pipeline_name.clone().unwrap_or_else(|| object_name.to_owned());
+        Self::new(Cow::Borrowed(spec), pipeline_name, Reading::default(), None)
+    }
+
+    /// A raw object with its defaults.
+    fn of_object(object: &Value, old: Option<&'a Self>) -> Self {
+        let (spec, reading) = reading::read(object);
+        let pipeline_name = spec.pipeline_name.clone().unwrap_or_default();
+        Self::new(Cow::Owned(spec), pipeline_name, reading, old)
+    }
+
+    fn new(
+        spec: Cow<'a, StreamingPipelineSpec>,
+        pipeline_name: String,
+        reading: Reading,
+        old: Option<&'a Self>,
+    ) -> Self {
+        let processes = MultiProcess::of(&spec.pipeline_config);
+        let composition = compose(&spec, &pipeline_name, &processes);
+        Self {
+            spec,
+            pipeline_name,
+            reading,
+            old,
+            processes,
+            composition,
+        }
+    }
+
+    /// Every fault, with the name of its rule.
+    pub(super) fn faults(&self) -> Vec<(&'static str, Finding)> {
+        let found = RULES.iter().flat_map(|rule| {
+            let findings = (rule.check)(self);
+            findings.into_iter().map(|finding| (rule.name, finding))
+        });
+        found.collect()
+    }
+
+    /// Whether what is rendered for the canary set is at fault: its base name is too long, or the template sets the
+    /// label `env`. That refuses the pipeline only when it asks for a canary.
+    pub(super) fn canary_is_at_fault(&self) -> bool {
+        !self.composition.canary_findings.is_empty() || rendered::name_fault(&self.composition.canary_base).is_some()
+    }
+}
+
+/// Judges a raw StreamingPipeline (`metadata` and `spec`; defaults that are absent count as written). `old` is the
+/// stored object that an update would replace: what is wrong with it too is a warning and no fault. A fault is old when
+/// the same rule finds the same value at the same path of the old object; one of what is rendered, when its text is the
+/// same.
+#[must_use]
+pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
+    let new = defaulted(new);
+    let old = old.map(defaulted);
+    let old_subject = old.as_ref().map(|old| Subject::of_object(old, None));
+    let subject = Subject::of_object(&new, old_subject.as_ref());
+    let faults = subject.faults();
+    // An old object is judged only when that can make a difference.
+    let old_faults = match &old_subject {
+        Some(subject) if !faults.is_empty() => subject.faults(),
+        _ => Vec::new(),
+    };
+    let mut verdict = Verdict::default();
+    for (rule, finding) in faults {
+        let is_old = old.as_ref().is_some_and(|old| {
+            let mut twins = old_faults.iter();
+            twins.any(|(old_rule, twin)| *old_rule == rule && same_fault(&finding, twin, &new, old))
+        });
+        let violation = finding.under(rule);
+        if is_old {
+            verdict.warnings.push(warnings::of_old_fault(violation));
+        } else {
+            verdict.violations.push(violation);
+        }
+    }
+    let old_spec = old_subject.as_ref().map(|subject| &*subject.spec);
+    verdict.warnings.extend(warnings::of(&new, &subject, old_spec));
+    warnings::limit(&mut verdict.warnings);
+    verdict
+}
+
+fn same_fault(new_fault: &Finding, old_fault: &Finding, new: &Value, old: &Value) -> bool {
+    new_fault.path == old_fault.path
+        && match new_fault.about {
+            About::Rendered => new_fault.message == old_fault.message,
+            About::Value => new_fault.path.lookup(new) == old_fault.path.lookup(old),
+        }
+}
+
+fn defaulted(object: &Value) -> Value {
+    let mut object = object.clone();
+    apply_defaults(&mut object);
+    object
+}

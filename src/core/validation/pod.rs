@@ -1,0 +1,249 @@
+//! Rules on the rendered Pod as Kubernetes' own types read it, and where in the spec a part of it comes from.
+//!
+//! Must never refuse a field that the types do not know: the API server may be newer than they are.
+
+use std::borrow::Cow;
+
+use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Subject;
+use super::reading::type_message;
+use crate::api::streaming_pipeline::OpenObject;
+use crate::core::path::{FieldPath, Step};
+use crate::core::violation::{FaultKind, Finding};
+
+/// The lists of a Pod's spec that hold containers.
+pub(super) const SOURCE_CONTAINERS: [&str; 2] = ["initContainers", "containers"];
+
+/// Rule: every part of the rendered Pod is of the type that Kubernetes has for it.
+pub(super) fn types(subject: &Subject<'_>) -> Vec<Finding> {
+    if is_pod(&subject.composition.primary) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    each_part(subject, &mut |part| {
+        if let Some((path, message)) = part.type_fault() {
+            let path = source(subject, &path);
+            // What could not be merged is told already.
+            let is_told = subject.composition.findings.iter().any(|told| told.path == path);
+            if !is_told {
+                findings.push(Finding::of_rendered(path, FaultKind::TypeInvalid, message));
+            }
+        }
+    });
+    findings
+}
+
+/// Whether the whole template can be read at once: the usual case, and several times cheaper than to look for a fault.
+fn is_pod(template: &OpenObject) -> bool {
+    let metadata = template.get("metadata").map(ObjectMeta::deserialize);
+    let spec = template.get("spec").map(PodSpec::deserialize);
+    matches!((metadata, spec), (Some(Ok(_)), Some(Ok(_))))
+}
+
+/// Paths of the fields that Kubernetes' types do not know.
+pub(super) fn unknown_fields(subject: &Subject<'_>) -> Vec<FieldPath> {
+    let mut paths = Vec::new();
+    each_part(subject, &mut |part| {
+        let unknown = part.unknown_fields();
+        paths.extend(unknown.into_iter().map(|path| source(subject, &path)));
+    });
+    paths
+}
+
+/// A part of a Pod that is read for itself, so that its fault does not hide those of the others.
+struct Part<'a> {
+    path: Vec<Step>,
+    value: Cow<'a, Value>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Metadata,
+    Container,
+    Volume,
+    /// The spec without the lists that are read element by element.
+    Rest,
+}
+
+/// The lists of a Pod's spec that are read element by element.
+const LISTS: [(&str, Kind); 3] = [
+    ("initContainers", Kind::Container),
+    ("containers", Kind::Container),
+    ("volumes", Kind::Volume),
+];
+
+fn each_part(subject: &Subject<'_>, visit: &mut dyn FnMut(&Part<'_>)) {
+    let template = &subject.composition.primary;
+    let key = |name: &str| Step::Key(name.to_owned());
+    let mut parts = |path: Vec<Step>, value: &Value, kind: Kind| {
+        let value = with_text_quantities(value, kind);
+        visit(&Part { path, value, kind });
+    };
+    if let Some(metadata) = template.get("metadata") {
+        parts(vec![key("metadata")], metadata, Kind::Metadata);
+    }
+    if let Some(spec) = template.get("spec") {
+        parts(vec![key("spec")], spec, Kind::Rest);
+    }
+    for (list, kind) in LISTS {
+        for (index, element) in rendered_list(subject, list).iter().enumerate() {
+            parts(vec![key("spec"), key(list), Step::Index(index)], element, kind);
+        }
+    }
+}
+
+impl Part<'_> {
+    fn type_fault(&self) -> Option<(Vec<Step>, String)> {
+        match self.kind {
+            Kind::Metadata => self.read::<ObjectMeta>().err(),
+            Kind::Container => self.read::<Container>().err(),
+            Kind::Volume => self.read::<Volume>().err(),
+            Kind::Rest => self.read_rest().err(),
+        }
+    }
+
+    fn read<T: DeserializeOwned>(&self) -> Result<T, (Vec<Step>, String)> {
+        serde_path_to_error::deserialize(&*self.value).map_err(|error| self.located(&error))
+    }
+
+    fn read_rest(&self) -> Result<PodSpec, (Vec<Step>, String)> {
+        let fields = self.value.as_object().into_iter().flatten();
+        // A list that is none is not read element by element, and is at fault here.
+        let rest = fields.filter(|(field, value)| !(is_list(field) && value.is_array()));
+        let fields = MapDeserializer::new(rest.map(|(field, value)| (field.as_str(), value)));
+        serde_path_to_error::deserialize(fields).map_err(|error| self.located(&error))
+    }
+
+    fn located(&self, error: &serde_path_to_error::Error<serde_json::Error>) -> (Vec<Step>, String) {
+        let mut path = self.path.clone();
+        path.extend_from_slice(FieldPath::from(error.path()).steps());
+        (path, type_message(error.inner()))
+    }
+
+    fn unknown_fields(&self) -> Vec<Vec<Step>> {
+        let known = match self.kind {
+            Kind::Metadata => written(self.read::<ObjectMeta>()),
+            Kind::Container => written(self.read::<Container>()),
+            Kind::Volume => written(self.read::<Volume>()),
+            Kind::Rest => written(self.read_rest()),
+        };
+        let mut unknown = Vec::new();
+        if let Some(known) = known {
+            let mut path = self.path.clone();
+            collect_unknown(&self.value, &known, &mut path, &mut unknown);
+        }
+        if matches!(self.kind, Kind::Rest) {
+            unknown.retain(|path| !matches!(path.get(1), Some(Step::Key(field)) if is_list(field)));
+        }
+        unknown
+    }
+}
+
+fn is_list(field: &str) -> bool {
+    LISTS.iter().any(|(list, _)| *list == field)
+}
+
+fn written<T: Serialize>(read: Result<T, (Vec<Step>, String)>) -> Option<Value> {
+    serde_json::to_value(read.ok()?).ok()
+}
+
+/// Fields of `given` that are not in `known`, which was read from it and written again.
+fn collect_unknown(given: &Value, known: &Value, path: &mut Vec<Step>, unknown: &mut Vec<Vec<Step>>) {
+    match (given, known) {
+        (Value::Object(given), Value::Object(known)) => {
+            for (field, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+                path.push(Step::Key(field.clone()));
+                match known.get(field) {
+                    Some(known) => collect_unknown(value, known, path, unknown),
+                    None => unknown.push(path.clone()),
+                }
+                path.pop();
+            }
+        }
+        (Value::Array(given), Value::Array(known)) => {
+            for (index, (given, known)) in given.iter().zip(known).enumerate() {
+                path.push(Step::Index(index));
+                collect_unknown(given, known, path, unknown);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The API server takes a number where a quantity is wanted (`cpu: 2`); Kubernetes' types for Rust want a string.
+fn with_text_quantities(value: &Value, kind: Kind) -> Cow<'_, Value> {
+    let pointers: &[&str] = match kind {
+        Kind::Container => &["/resources/requests", "/resources/limits"],
+        Kind::Volume => &["/emptyDir"],
+        Kind::Metadata | Kind::Rest => &[],
+    };
+    let mut value = Cow::Borrowed(value);
+    for pointer in pointers {
+        let quantities = value.pointer(pointer).and_then(Value::as_object);
+        if quantities.is_some_and(|quantities| quantities.values().any(Value::is_number))
+            && let Some(Value::Object(quantities)) = value.to_mut().pointer_mut(pointer)
+        {
+            for quantity in quantities.values_mut().filter(|quantity| quantity.is_number()) {
+                *quantity = json!(quantity.to_string());
+            }
+        }
+    }
+    value
+}
+
+/// A list of the rendered Pod's spec; empty when there is none.
+pub(super) fn rendered_list<'s>(subject: &'s Subject<'_>, list: &str) -> &'s [Value] {
+    let spec = subject.composition.primary.get("spec");
+    let elements = spec.and_then(|spec| spec.get(list)).and_then(Value::as_array);
+    elements.map_or(&[], Vec::as_slice)
+}
+
+/// Where in the spec the part of the rendered Pod at `rendered` comes from. What is in no template is the operator's
+/// own, or stands in a list that the emergency patch changed.
+pub(super) fn source(subject: &Subject<'_>, rendered: &[Step]) -> FieldPath {
+    template_source(subject, rendered).unwrap_or_else(|| match &subject.spec.emergency_patch {
+        Some(_) => FieldPath::spec("emergency_patch"),
+        None => FieldPath::spec("deployment_template"),
+    })
+}
+
+/// The field of a template from which the part of the rendered Pod at `rendered` comes: of the container template for
+/// the consumer, else of the deployment template (in both, lists stand in front of what the operator adds), else of the
+/// emergency patch, but not into its lists, whose elements stand elsewhere in the rendered ones.
+pub(super) fn template_source(subject: &Subject<'_>, rendered: &[Step]) -> Option<FieldPath> {
+    let spec = &*subject.spec;
+    if let [Step::Key(pod_spec), Step::Key(list), Step::Index(index), rest @ ..] = rendered
+        && pod_spec == "spec"
+        && list == "containers"
+        && *index == subject.composition.consumer_index
+        && exists(&spec.container_template, rest)
+    {
+        return Some(FieldPath::spec("container_template").join(rest));
+    }
+    let mut steps = vec![Step::Key("spec".to_owned()), Step::Key("template".to_owned())];
+    steps.extend_from_slice(rendered);
+    if exists(&spec.deployment_template, &steps) {
+        return Some(FieldPath::spec("deployment_template").join(&steps));
+    }
+    if let Some(list) = steps.iter().position(|step| matches!(step, Step::Index(_))) {
+        steps.truncate(list);
+    }
+    let patch = spec.emergency_patch.as_ref()?;
+    exists(patch, &steps).then(|| FieldPath::spec("emergency_patch").join(&steps))
+}
+
+fn exists(object: &OpenObject, steps: &[Step]) -> bool {
+    let Some((Step::Key(field), rest)) = steps.split_first() else {
+        return false;
+    };
+    let found = object.get(field);
+    found.is_some_and(|value| FieldPath::default().join(rest).lookup(value).is_some())
+}

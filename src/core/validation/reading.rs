@@ -1,0 +1,226 @@
+//! Reads a raw object as far as it can be read, so that one field of a wrong type does not hide the faults of others.
+//!
+//! Must never fail: a field that cannot be read gets a harmless stand-in, and the rules go on.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Subject;
+use crate::api::streaming_pipeline::OpenObject;
+use crate::api::{LogLevel, Rollout, StreamingPipelineSpec};
+use crate::core::path::{FieldPath, Step};
+use crate::core::violation::{FaultKind, Finding};
+
+/// What could not be read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    /// Values of a wrong type.
+    types: Vec<Finding>,
+    /// Required fields that are absent.
+    required: Vec<Finding>,
+    /// Names of the fields of `spec` that have a stand-in.
+    stand_ins: Vec<&'static str>,
+}
+
+impl Reading {
+    /// Whether a field of `spec` was read as it stands in the object.
+    pub(super) fn has(&self, field: &str) -> bool {
+        !self.stand_ins.contains(&field)
+    }
+}
+
+/// Rule: every field is of its type.
+pub(super) fn types(subject: &Subject<'_>) -> Vec<Finding> {
+    subject.reading.types.clone()
+}
+
+/// Rule: every required field is there.
+pub(super) fn required(subject: &Subject<'_>) -> Vec<Finding> {
+    subject.reading.required.clone()
+}
+
+/// The fields of `spec`: name, whether it is required, and what it must be.
+const FIELDS: [(&str, bool, &str); 19] = [
+    ("service_name", true, "a string"),
+    ("pipeline_name", true, "a string"),
+    ("pipeline_module", true, "a string"),
+    ("image_name", true, "a string"),
+    ("cpu_per_process", true, INTEGER),
+    ("memory_per_process", true, INTEGER),
+    ("deployment_template", true, "an object"),
+    ("container_template", true, "an object"),
+    ("pipeline_config", true, "an object"),
+    ("replicas", false, INTEGER),
+    ("with_canary", false, "true or false"),
+    ("segment_id", false, INTEGER),
+    ("log_level", false, "one of DEBUG, INFO, WARNING, ERROR"),
+    ("enable_liveness_probe", false, "true or false"),
+    ("container_name", false, "a string"),
+    ("emergency_patch", false, "an object"),
+    ("rollout", false, "an object"),
+    ("suspend", false, "true or false"),
+    ("revisionHistoryLimit", false, INTEGER),
+];
+const INTEGER: &str = "an integer, without point or exponent";
+
+/// Whether `spec` has a field of this name.
+pub(super) fn is_field(name: &str) -> bool {
+    FIELDS.iter().any(|(field, ..)| *field == name)
+}
+
+/// Enumerations: a string that is none of the allowed ones is not of a wrong type.
+const ENUMS: [&str; 3] = ["log_level", "podReplacementPolicy", "onFailure"];
+
+/// Reads the `spec` of an object that has its defaults.
+pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
+    let empty = OpenObject::new();
+    let spec = match object.get("spec") {
+        None | Some(Value::Null) => &empty,
+        Some(Value::Object(spec)) => spec,
+        Some(_) => return unreadable_spec(),
+    };
+    let has_null = FIELDS
+        .iter()
+        .any(|(field, ..)| spec.get(*field).is_some_and(Value::is_null));
+    if !has_null
+        && spec.contains_key("pipeline_name")
+        && let Some(read) = object
+            .get("spec")
+            .and_then(|spec| StreamingPipelineSpec::deserialize(spec).ok())
+    {
+        return (read, Reading::default());
+    }
+    read_by_field(spec)
+}
+
+fn unreadable_spec() -> (StreamingPipelineSpec, Reading) {
+    let path = FieldPath::default().key("spec");
+    let reading = Reading {
+        types: vec![Finding::of_value(path, FaultKind::TypeInvalid, "must be an object")],
+        required: Vec::new(),
+        stand_ins: FIELDS.map(|(field, ..)| field).to_vec(),
+    };
+    (harmless(), reading)
+}
+
+fn read_by_field(spec: &OpenObject) -> (StreamingPipelineSpec, Reading) {
+    let mut reading = Reading::default();
+    let mut readable = stand_in();
+    for (field, required, expected) in FIELDS {
+        match spec.get(field) {
+            None if required => {
+                reading.required.push(missing(field));
+                reading.stand_ins.push(field);
+            }
+            None => {}
+            Some(Value::Null) => {
+                let message = format!("is null, must be {expected}, or be left out");
+                let finding = Finding::of_value(FieldPath::spec(field), FaultKind::TypeInvalid, message);
+                reading.types.push(finding);
+                reading.stand_ins.push(field);
+            }
+            Some(value) => {
+                if let Some(value) = read_field(field, expected, value, &mut reading) {
+                    readable.insert(field.to_owned(), value);
+                } else {
+                    reading.stand_ins.push(field);
+                }
+            }
+        }
+    }
+    // Each field was read for itself, so this cannot fail; if it could, the stand-in alone is as harmless.
+    let read = StreamingPipelineSpec::deserialize(&Value::Object(readable)).unwrap_or_else(|_| harmless());
+    (read, reading)
+}
+
+fn missing(field: &str) -> Finding {
+    let message = match field {
+        "pipeline_name" => "must be set when the name of the object is not known yet (generateName)",
+        _ => "must be set",
+    };
+    Finding::of_value(FieldPath::spec(field), FaultKind::Required, message)
+}
+
+/// The value of a field as far as it can be read: what is wrong inside an object is noted and left out of it. `None`
+/// when the field itself is of a wrong type.
+fn read_field(field: &str, expected: &str, value: &Value, reading: &mut Reading) -> Option<Value> {
+    let mut probe = Value::Object(stand_in());
+    if let Value::Object(probe) = &mut probe {
+        probe.insert(field.to_owned(), value.clone());
+    }
+    loop {
+        let Err(error) = serde_path_to_error::deserialize::<_, StreamingPipelineSpec>(&probe) else {
+            return probe.get(field).cloned();
+        };
+        let path = FieldPath::from(error.path());
+        let message = match path.steps() {
+            [_] => format!("must be {expected}"),
+            _ => type_message(error.inner()),
+        };
+        reading.types.push(type_fault(&path, &probe, message));
+        let [Step::Key(field), Step::Key(inner), ..] = path.steps() else {
+            return None;
+        };
+        // Each round takes one key away, so this ends.
+        probe.get_mut(field)?.as_object_mut()?.remove(inner)?;
+    }
+}
+
+/// What a deserializer says of a value of a wrong type, in the words of the other rules.
+pub(super) fn type_message(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let parts = message
+        .strip_prefix("invalid type: ")
+        .and_then(|rest| rest.rsplit_once(", expected "));
+    match parts {
+        Some((given, expected)) => format!("is {given}, must be {expected}"),
+        None => message,
+    }
+}
+
+fn type_fault(path: &FieldPath, spec: &Value, message: String) -> Finding {
+    let is_enum = matches!(path.steps().last(), Some(Step::Key(key)) if ENUMS.contains(&key.as_str()));
+    let is_text = path.lookup(spec).is_some_and(Value::is_string);
+    let kind = if is_enum && is_text {
+        FaultKind::NotSupported
+    } else {
+        FaultKind::TypeInvalid
+    };
+    let path = FieldPath::default().key("spec").join(path.steps());
+    Finding::of_value(path, kind, message)
+}
+
+/// A spec in which no rule finds a fault; its fields stand in for those that another lacks.
+fn harmless() -> StreamingPipelineSpec {
+    let pipeline = json!({"segments": []});
+    StreamingPipelineSpec {
+        service_name: "s".to_owned(),
+        pipeline_name: Some("p".to_owned()),
+        pipeline_module: "m".to_owned(),
+        image_name: "i:1".to_owned(),
+        cpu_per_process: 1,
+        memory_per_process: 1,
+        deployment_template: OpenObject::new(),
+        container_template: OpenObject::new(),
+        pipeline_config: OpenObject::from_iter([("pipeline".to_owned(), pipeline)]),
+        replicas: 1,
+        with_canary: false,
+        segment_id: 0,
+        log_level: LogLevel::default(),
+        enable_liveness_probe: true,
+        container_name: "c".to_owned(),
+        emergency_patch: None,
+        rollout: Rollout::default(),
+        suspend: false,
+        revision_history_limit: 10,
+    }
+}
+
+/// [`harmless`] as an object.
+fn stand_in() -> OpenObject {
+    match serde_json::to_value(harmless()) {
+        Ok(Value::Object(spec)) => spec,
+        // Not reached: the type is an object of types that JSON has.
+        _ => OpenObject::new(),
+    }
+}

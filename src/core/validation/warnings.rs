@@ -1,0 +1,207 @@
+//! What is admitted and should still be said.
+//!
+//! Must never say more than a person reads: at most [`super::WARNINGS_MAX`] lines of under 120 characters.
+
+use serde_json::Value;
+
+use super::{Subject, WARNINGS_MAX, pod, reading};
+use crate::api::{PodReplacementPolicy, StreamingPipelineSpec};
+use crate::core::compose::WITHOUT_EFFECT;
+use crate::core::path::FieldPath;
+use crate::core::violation::{Violation, Warning};
+
+/// Longest line of a warning, its path included, in characters.
+const LINE_LENGTH_MAX: usize = 119;
+
+/// A fault that the stored object has already.
+pub(super) fn of_old_fault(fault: Violation) -> Warning {
+    Warning {
+        rule: fault.rule,
+        path: fault.path,
+        message: format!("(fault of the stored object) {}", fault.message),
+    }
+}
+
+/// Every warning of an object; `old` is the stored spec that it would replace.
+pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPipelineSpec>) -> Vec<Warning> {
+    let mut all = Vec::new();
+    if let Some(old) = old {
+        of_edit(subject, old, &mut all);
+    }
+    of_spec(subject, &mut all);
+    of_grace_period(subject, &mut all);
+    for path in without_effect(subject) {
+        all.push(warning(
+            "no-effect",
+            &path,
+            "has no effect: the operator manages Pods, not a Deployment",
+        ));
+    }
+    for path in pod::unknown_fields(subject) {
+        let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
+        all.push(warning("unknown-field", &path, message));
+    }
+    let fields = object.get("spec").and_then(Value::as_object);
+    for field in fields.into_iter().flatten().map(|(field, _)| field) {
+        if !reading::is_field(field) {
+            let message = "is no field of a StreamingPipeline; the API server drops it";
+            all.push(warning("unknown-field", &FieldPath::spec(field), message));
+        }
+    }
+    all
+}
+
+fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
+    Warning {
+        rule,
+        path: path.to_string(),
+        message: message.into(),
+    }
+}
+
+fn of_edit(subject: &Subject<'_>, old: &StreamingPipelineSpec, all: &mut Vec<Warning>) {
+    let spec = &*subject.spec;
+    if old.replicas > 0 && spec.replicas == 0 {
+        let message = format!("goes from {} to 0: every consumer stops", old.replicas);
+        all.push(warning("scale-to-zero", &FieldPath::spec("replicas"), message));
+    }
+    if spec.suspend && !old.suspend {
+        let message = "every consumer stops until it is false again";
+        all.push(warning("suspend", &FieldPath::spec("suspend"), message));
+    }
+    if old.image_name != spec.image_name && old.pipeline_config != spec.pipeline_config {
+        let message = "changes together with pipeline_config: if it goes wrong, either may be the cause";
+        all.push(warning("image-and-config", &FieldPath::spec("image_name"), message));
+    }
+}
+
+fn of_spec(subject: &Subject<'_>, all: &mut Vec<Warning>) {
+    let spec = &*subject.spec;
+    let arroyo = ["pipeline", "adapter_config", "arroyo", "write_healthcheck"];
+    let path = arroyo.iter().fold(FieldPath::default(), |path, key| path.key(key));
+    let config = spec.pipeline_config.get("pipeline");
+    let writes_health = config.and_then(|config| config.pointer("/adapter_config/arroyo/write_healthcheck"));
+    if spec.enable_liveness_probe && writes_health != Some(&Value::Bool(true)) {
+        let path = FieldPath::spec("pipeline_config").join(path.steps());
+        let message = "not true: liveness kills it every 310 s";
+        all.push(warning("liveness-without-health", &path, message));
+    }
+    if spec.with_canary && spec.replicas < 2 {
+        let message = "has no effect with fewer than 2 replicas";
+        all.push(warning(
+            "canary-without-replicas",
+            &FieldPath::spec("with_canary"),
+            message,
+        ));
+    }
+    if !is_pinned(&spec.image_name) {
+        let message = "has no tag, or latest: which version runs depends on when a node pulled it";
+        all.push(warning("image-tag", &FieldPath::spec("image_name"), message));
+    }
+    if spec.emergency_patch.as_ref().is_some_and(|patch| !patch.is_empty()) {
+        let message = "is in force: it overrides what is rendered until it is removed";
+        all.push(warning("emergency-patch", &FieldPath::spec("emergency_patch"), message));
+    }
+    if spec.replicas == 1 && spec.rollout.pod_replacement_policy == PodReplacementPolicy::Failed {
+        let path = FieldPath::spec("rollout").key("podReplacementPolicy");
+        let message = "with 1 replica, no consumer runs until the new Pod is available";
+        all.push(warning("single-replica-failed", &path, message));
+    }
+}
+
+/// Whether an image has a digest, or a tag other than `latest`.
+fn is_pinned(image: &str) -> bool {
+    if image.contains('@') {
+        return true;
+    }
+    // A colon before the last slash is that of a registry's port.
+    let name = image.rsplit_once('/').map_or(image, |(_, name)| name);
+    name.split_once(':')
+        .is_some_and(|(_, tag)| !tag.is_empty() && tag != "latest")
+}
+
+fn of_grace_period(subject: &Subject<'_>, all: &mut Vec<Warning>) {
+    const SECONDS_MIN: i64 = 30;
+    const SECONDS_MAX_WHEN_AWAITED: i64 = 300;
+    let spec = subject.composition.primary.get("spec");
+    let seconds = spec
+        .and_then(|spec| spec.get("terminationGracePeriodSeconds"))
+        .and_then(Value::as_i64);
+    let Some(seconds) = seconds else { return };
+    let steps = ["spec", "terminationGracePeriodSeconds"].map(|key| crate::core::path::Step::Key(key.to_owned()));
+    let path = || pod::source(subject, &steps);
+    if seconds < SECONDS_MIN {
+        let message = format!("is {seconds}: under {SECONDS_MIN} a consumer may not commit");
+        all.push(warning("grace-period", &path(), message));
+    }
+    let awaits = subject.spec.rollout.pod_replacement_policy == PodReplacementPolicy::Failed;
+    if awaits && seconds > SECONDS_MAX_WHEN_AWAITED {
+        let message = format!("is {seconds}: a Pod's place stays empty that long");
+        all.push(warning("grace-period", &path(), message));
+    }
+}
+
+fn without_effect(subject: &Subject<'_>) -> Vec<FieldPath> {
+    let templates = [
+        ("deployment_template", Some(&subject.spec.deployment_template)),
+        ("emergency_patch", subject.spec.emergency_patch.as_ref()),
+    ];
+    let mut paths = Vec::new();
+    for (field, template) in templates {
+        let Some(template) = template else { continue };
+        for ineffective in WITHOUT_EFFECT {
+            let Some((first, rest)) = ineffective.split_first() else {
+                continue;
+            };
+            let found = template.get(*first);
+            if found
+                .and_then(|value| rest.iter().try_fold(value, |value, key| value.get(key)))
+                .is_some()
+            {
+                let path = FieldPath::spec(field);
+                paths.push(ineffective.iter().fold(path, |path, key| path.key(key)));
+            }
+        }
+    }
+    paths
+}
+
+/// Cuts every warning to its line, and the list to its length; the last one then says how many there are besides.
+pub(super) fn limit(warnings: &mut Vec<Warning>) {
+    for warning in warnings.iter_mut() {
+        shorten(warning);
+    }
+    if warnings.len() > WARNINGS_MAX {
+        let kept = WARNINGS_MAX - 1;
+        let more = warnings.len() - kept;
+        warnings.truncate(kept);
+        warnings.push(Warning {
+            rule: "more-warnings",
+            path: "spec".to_owned(),
+            message: format!("and {more} more warnings"),
+        });
+    }
+}
+
+fn shorten(warning: &mut Warning) {
+    /// Leaves the message a third of the line.
+    const PATH_LENGTH_MAX: usize = 79;
+    warning.path = one_line(&warning.path, PATH_LENGTH_MAX);
+    let room = LINE_LENGTH_MAX - ": ".len() - width(&warning.path).min(PATH_LENGTH_MAX);
+    warning.message = one_line(&warning.message, room);
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn one_line(text: &str, length_max: usize) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if width(&line) <= length_max {
+        return line;
+    }
+    line.chars().take(length_max.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests;

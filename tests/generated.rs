@@ -1,0 +1,134 @@
+//! What `make generate` writes is what the code says, and the CRD is documentation.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+use streaming_operator::api::manifests;
+
+fn print(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_streaming-operator"))
+        .args(arguments)
+        .output()
+        .expect("the binary runs");
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn committed(path: &str) -> String {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}; run `make generate`"))
+}
+
+#[test]
+fn the_committed_crd_is_what_the_types_say() {
+    assert!(
+        committed("crds/streams.sentry.io_streamingpipelines.yaml") == print(&["crd"]),
+        "crds/ is stale: run `make generate` and commit the result"
+    );
+}
+
+#[test]
+fn the_crd_stays_far_below_what_client_side_apply_can_annotate() {
+    assert!(committed("crds/streams.sentry.io_streamingpipelines.yaml").len() < 100_000);
+}
+
+/// Every property below `spec` and `status`, by path.
+fn properties() -> BTreeMap<String, Value> {
+    fn walk(path: &str, schema: &Value, found: &mut BTreeMap<String, Value>) {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            for (name, property) in properties {
+                let path = format!("{path}.{name}");
+                walk(&path, property, found);
+                found.insert(path, property.clone());
+            }
+        }
+        if let Some(items) = schema.get("items") {
+            walk(&format!("{path}[]"), items, found);
+        }
+    }
+    let mut found = BTreeMap::new();
+    for crd in manifests::crds() {
+        let crd = serde_json::to_value(&crd).expect("JSON");
+        for version in crd["spec"]["versions"].as_array().expect("versions") {
+            let root = &version["schema"]["openAPIV3Schema"]["properties"];
+            for part in ["spec", "status"] {
+                walk(part, &root[part], &mut found);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_property_of_the_crd_has_a_description_of_at_least_a_sentence() {
+    let properties = properties();
+    assert!(
+        properties.contains_key("spec.rollout.maxUnavailable"),
+        "the walk reaches nested fields"
+    );
+    assert!(
+        properties.contains_key("status.conditions[].reason"),
+        "the walk reaches lists"
+    );
+    let poor: Vec<_> = properties
+        .iter()
+        .filter(|(_, schema)| {
+            let text = schema["description"].as_str().unwrap_or_default();
+            text.split_whitespace().count() < 4 || !text.trim_end().ends_with('.')
+        })
+        .map(|(path, _)| path)
+        .collect();
+    assert!(poor.is_empty(), "no description of a sentence: {poor:?}");
+}
+
+#[test]
+fn only_the_users_own_objects_are_open() {
+    let open: Vec<_> = properties()
+        .into_iter()
+        .filter(|(_, schema)| schema.get("x-kubernetes-preserve-unknown-fields").is_some())
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        open,
+        [
+            "spec.container_template",
+            "spec.deployment_template",
+            "spec.emergency_patch",
+            "spec.pipeline_config"
+        ]
+    );
+}
+
+#[test]
+fn every_static_default_stands_in_the_crd() {
+    let defaults: Vec<_> = properties()
+        .into_iter()
+        .filter_map(|(path, schema)| Some(format!("{path}={}", schema.get("default")?)))
+        .collect();
+    assert_eq!(
+        defaults,
+        [
+            "spec.container_name=\"pipeline-consumer\"",
+            "spec.enable_liveness_probe=true",
+            "spec.log_level=\"INFO\"",
+            "spec.replicas=1",
+            "spec.revisionHistoryLimit=10",
+            "spec.rollout={}",
+            "spec.rollout.maxUnavailable=\"25%\"",
+            "spec.rollout.minReadySeconds=0",
+            "spec.rollout.onFailure=\"Pause\"",
+            "spec.rollout.paused=false",
+            "spec.rollout.podReplacementPolicy=\"TerminatingOrFailed\"",
+            "spec.rollout.progressDeadlineSeconds=600",
+            "spec.rollout.requireAnalysis=false",
+            "spec.segment_id=0",
+            "spec.suspend=false",
+            "spec.with_canary=false",
+        ]
+    );
+}
