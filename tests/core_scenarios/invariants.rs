@@ -95,10 +95,17 @@ pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
         live <= usize::from(hands_over(world)),
         "{name} is made beside {live} live Pods"
     );
-    let terminating = here
-        .iter()
-        .filter(|pod| pod.deleted.is_some() && !pod.is_ended())
-        .count();
+    // (one that a person deleted a moment ago it cannot know of)
+    let cached = |pod: &SimPod| {
+        world
+            .cluster
+            .cache
+            .get(&pod.name)
+            .is_some_and(|cached| cached.deleted.is_some())
+    };
+    let is_known = |pod: &&&SimPod| world.deleted.contains(&pod.uid) || cached(pod);
+    let ending = here.iter().filter(|pod| pod.deleted.is_some() && !pod.is_ended());
+    let terminating = ending.filter(is_known).count();
     match world.wanted.policy {
         PodReplacementPolicy::Failed => assert_eq!(terminating, 0, "{name} is made beside a terminating Pod"),
         PodReplacementPolicy::TerminatingOrFailed => {
