@@ -90,6 +90,33 @@ fn a_broken_image_leaves_the_floor_running_and_a_fix_gets_through() {
 }
 
 #[test]
+fn one_pod_that_is_lost_while_its_successor_does_not_work_comes_back() {
+    let mut rng = Rng::new(6);
+    let mut world = World::new(1, 'a');
+    settle(&mut world, &mut rng);
+    world.edit_to('f');
+    settle(&mut world, &mut rng);
+    let old: Vec<SimPod> = world
+        .cluster
+        .pods
+        .values()
+        .filter(|pod| pod.is_ready())
+        .cloned()
+        .collect();
+    assert_eq!(old.len(), 1);
+    for pod in old {
+        world.cluster.remove(&pod.name);
+    }
+    settle(&mut world, &mut rng);
+    let serving = world
+        .cluster
+        .pods
+        .values()
+        .filter(|pod| pod.is_ready() && pod.revision == "aaaaaaaaaa");
+    assert_eq!(serving.count(), 1);
+}
+
+#[test]
 fn a_rollback_on_failure_returns_every_pod_to_the_revision_that_last_completed() {
     let mut rng = Rng::new(3);
     let mut world = World::new(4, 'a');
