@@ -150,8 +150,8 @@ pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<
         let wanted = bundle.borrow_and_update().clone();
         let leads = *is_leader.borrow_and_update();
         if let (true, Some(wanted)) = (leads, wanted) {
-            write(Kind::Mutating, &mut mutating, name, &deps.client, &wanted).await;
-            write(Kind::Validating, &mut validating, name, &deps.client, &wanted).await;
+            write(Kind::Mutating, &mut mutating, name, &deps.as_leader, &wanted).await;
+            write(Kind::Validating, &mut validating, name, &deps.as_leader, &wanted).await;
         }
         match trusted(name, [&mutating.seen, &validating.seen], deps) {
             Ok(()) => deps.readiness.met(Need::Certificate),

@@ -45,8 +45,10 @@ pub struct SelfMade {
 /// What the tasks work with.
 #[derive(Clone)]
 pub struct Deps {
-    /// Client of the API server.
+    /// Client of the API server, for reading, and for the very first Secret, which any replica may make.
     pub client: Client,
+    /// Client whose writes pass only while this replica leads for certain.
+    pub as_leader: Client,
     /// What the TLS server asks for its certificate.
     pub served: Arc<ServingCertificate>,
     /// Told whether the served certificate is trusted ([`crate::server::Need::Certificate`]).

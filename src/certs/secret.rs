@@ -63,7 +63,7 @@ struct Keeper {
 pub(super) async fn keep(settings: &SelfMade, deps: &Deps, publish: watch::Sender<Bundle>) {
     let api: Api<Secret> = Api::namespaced(deps.client.clone(), &settings.namespace);
     let only_ours = watcher::Config::default().fields(&format!("metadata.name={SECRET_NAME}"));
-    let mut events = std::pin::pin!(watcher(api.clone(), only_ours).default_backoff());
+    let mut events = std::pin::pin!(watcher(api, only_ours).default_backoff());
     let lifetime = settings
         .policy
         .leaf_lifetime
@@ -94,7 +94,9 @@ pub(super) async fn keep(settings: &SelfMade, deps: &Deps, publish: watch::Sende
         if !keeper.may_write(leads) {
             continue;
         }
-        match keeper.update(&api, settings, deps, &publish).await {
+        let client = if leads { &deps.as_leader } else { &deps.client };
+        let writes = Api::namespaced(client.clone(), &settings.namespace);
+        match keeper.update(&writes, settings, deps, &publish).await {
             Ok(()) => write_fault.clear(),
             Err(fault) => write_fault.warn(format!(
                 "Secret {}/{SECRET_NAME} cannot be brought up to date: {fault}; serving what is in hand and trying again",

@@ -131,35 +131,16 @@ enum Existing<K> {
     Not(ActionResult),
 }
 
-/// Creates an object. Its JSON is in Go's form, for what must be compared byte by byte later.
+/// Creates an object, or says who has its name.
 async fn create<K>(ctx: &Context, view: &View, api: &Api<K>, kind: &str, object: &K) -> Result<(), Existing<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
 {
     let name = object.meta().name.as_deref().unwrap_or_default();
-    let params = PostParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PostParams::default()
-    };
-    let what = format!(
-        "create {kind} {}/{name}",
-        object.meta().namespace.as_deref().unwrap_or_default()
-    );
-    let body = match serde_json::to_string(object) {
-        Ok(json) => escape_as_go_does(&json).into_bytes(),
-        Err(error) => {
-            return Err(Existing::Not(unusable(format!(
-                "{kind} {name} cannot be written as JSON: {error}"
-            ))));
-        }
-    };
-    let request = match Request::new(K::url_path(&(), object.meta().namespace.as_deref())).create(&params, body) {
-        Ok(request) => request,
-        Err(error) => return Err(Existing::Not(unusable(format!("cannot {what}: {error}")))),
-    };
-    let failure = match ctx.ask(&what, ctx.client.request::<K>(request)).await {
-        Ok(_) => return Ok(()),
-        Err(failure) => failure,
+    let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+    let what = format!("create {kind} {namespace}/{name}");
+    let Err(failure) = post(ctx, &what, namespace, object).await else {
+        return Ok(());
     };
     if failure.class() != Class::AlreadyExists {
         return Err(Existing::Not(failure.as_result()));
@@ -171,6 +152,22 @@ where
         }),
         Err(failure) => Existing::Not(failure.as_result()),
     })
+}
+
+/// Sends a create. Its JSON is in Go's form, for the API server compares some of it byte by byte later.
+async fn post<K>(ctx: &Context, what: &str, namespace: &str, object: &K) -> Result<(), Failure>
+where
+    K: kube::Resource<DynamicType = ()> + DeserializeOwned + serde::Serialize,
+{
+    let json = serde_json::to_string(object).map_err(|error| Failure::of(what)(kube::Error::SerdeError(error)))?;
+    let params = PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    let request = Request::new(K::url_path(&(), Some(namespace)));
+    let request = request.create(&params, escape_as_go_does(&json).into_bytes());
+    let request = request.map_err(|error| Failure::of(what)(kube::Error::BuildRequest(error)))?;
+    ctx.ask(what, ctx.client.request::<K>(request)).await.map(drop)
 }
 
 /// Deletes a ConfigMap.

@@ -203,7 +203,7 @@ impl Operator {
             let context = Arc::new(self.context(writes, pipelines, world, triggers));
             Task::spawn(|stop| term::terms(context, leads.clone(), passes_sender, stop))
         });
-        let admission = self.admission(writes, &leads, names)?;
+        let admission = self.admission(reads, writes, &leads, names)?;
         watches.push(self.tell_readiness(synced));
         Ok(Parts {
             leads,
@@ -259,7 +259,8 @@ impl Operator {
     /// Admission and its certificate, if it is served.
     fn admission(
         &mut self,
-        client: &Client,
+        reads: &Client,
+        writes: &Client,
         leads: &watch::Receiver<bool>,
         names: Arc<Names>,
     ) -> Result<Option<Admission>, Ending> {
@@ -271,7 +272,8 @@ impl Operator {
         let tls =
             tls::server_config(resolver).map_err(|error| Ending::Unusable(format!("TLS cannot be used: {error}")))?;
         let deps = certs::Deps {
-            client: client.clone(),
+            client: reads.clone(),
+            as_leader: writes.clone(),
             served,
             readiness: self.readiness.clone(),
             metrics: self.metrics.clone(),

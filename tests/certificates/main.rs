@@ -57,6 +57,7 @@ impl Replica {
         let readiness = Readiness::new(&[Need::Certificate]);
         let deps = Deps {
             client: server.client(),
+            as_leader: server.client(),
             served: Arc::clone(&certificate),
             readiness: readiness.clone(),
             metrics: Metrics::new("0", "0", false),

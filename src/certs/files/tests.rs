@@ -81,6 +81,7 @@ impl Fixture {
         let served = Arc::new(ServingCertificate::default());
         let deps = Deps {
             client: Client::new(service_fn(no_api_server), "default"),
+            as_leader: Client::new(service_fn(no_api_server), "default"),
             served: Arc::clone(&served),
             readiness: Readiness::new(&[]),
             metrics: Metrics::new("0", "0", false),
