@@ -41,3 +41,9 @@ impl Default for Settings {
 pub fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
 }
+
+/// `time` without the fraction of its second.
+#[must_use]
+pub fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}

@@ -40,7 +40,7 @@ pub(super) fn carried(pass: &Pass<'_>, pod: &PodFacts, revision: &Revision) -> u
 /// How many failures the replacement of a Pod carries: one more than the Pod for a failure of its own, while one that
 /// ran long enough has no earlier failures.
 #[must_use]
-pub(crate) fn failures_after(pod: &PodFacts, settings: &Settings) -> u32 {
+pub fn failures_after(pod: &PodFacts, settings: &Settings) -> u32 {
     let earlier = if pod.health.ran >= settings.backoff_reset {
         0
     } else {
@@ -52,7 +52,7 @@ pub(crate) fn failures_after(pod: &PodFacts, settings: &Settings) -> u32 {
 
 /// When the replacement of a Pod, which will carry `failures`, may be made.
 #[must_use]
-pub(crate) fn next_try(pod: &PodFacts, failures: u32, settings: &Settings) -> Timestamp {
+pub fn next_try(pod: &PodFacts, failures: u32, settings: &Settings) -> Timestamp {
     let wait = wait(failures, settings);
     if wait.is_zero() {
         return Timestamp::MIN;

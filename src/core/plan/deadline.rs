@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::core::settings::later;
 
-use super::decision::Hold;
+use super::facts::Hold;
 
 /// The time of the last progress as it counts now, and since when the clock stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

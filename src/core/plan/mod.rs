@@ -6,7 +6,9 @@
 
 pub mod budget;
 pub mod decision;
+pub mod facts;
 pub mod notices;
+pub mod outcome;
 pub mod wanted;
 
 mod backoff;
@@ -40,10 +42,11 @@ use super::settings::Settings;
 use pass::Pass;
 use stand::Stand;
 
-pub use decision::{
-    Action, ActionResult, CreateReason, Decision, DeleteReason, Facts, Failed, FailedWhy, Hold, HoldBy, Notice,
-    NoticeReason, ObjectReason, Outcome, Phase, PodDelete, PodPlan,
-};
+pub use backoff::{failures_after, next_try};
+pub use decision::{Action, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan};
+pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
+pub use notices::{Notice, NoticeReason};
+pub use outcome::{ActionResult, Outcome};
 pub use wanted::{Bases, Orders, Wanted};
 
 /// What the analyses of a pipeline say of its update revision, all of them together.

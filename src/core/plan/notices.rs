@@ -2,7 +2,98 @@
 //!
 //! Must never repeat itself: each notice is of a transition.
 
-use super::decision::{Action, ActionResult, CreateReason, Facts, FailedWhy, HoldBy, Notice, NoticeReason, Outcome};
+use super::decision::{Action, CreateReason};
+use super::facts::{Facts, FailedWhy, HoldBy, Phase};
+use super::outcome::{ActionResult, Outcome};
+
+/// Something that happened to a rollout, for an Event and the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What.
+    pub reason: NoticeReason,
+    /// In a sentence.
+    pub message: String,
+}
+
+/// What happened. The words are an API: people alert on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NoticeReason {
+    /// A failed Pod was replaced.
+    PodReplaced,
+    /// A Pod that would not end was deleted with grace period 0.
+    PodForceDeleted,
+    /// A new revision is being rolled out.
+    RolloutStarted,
+    /// The gate between canary and primaries opened.
+    CanaryPromoted,
+    /// The rollout is held by the spec.
+    RolloutPaused,
+    /// The rollout is held no longer, or the revision may try again.
+    RolloutResumed,
+    /// Every Pod is of the new revision and available.
+    RolloutCompleted,
+    /// The revision failed and holds where it stands.
+    RolloutFailed,
+    /// The revision failed, and the Pods go back.
+    RolledBack,
+    /// The spec cannot be rendered.
+    RenderFailed,
+    /// Another object holds a name that is needed.
+    NameCollision,
+}
+
+impl NoticeReason {
+    /// Every one.
+    pub const ALL: [Self; 11] = [
+        Self::PodReplaced,
+        Self::PodForceDeleted,
+        Self::RolloutStarted,
+        Self::CanaryPromoted,
+        Self::RolloutPaused,
+        Self::RolloutResumed,
+        Self::RolloutCompleted,
+        Self::RolloutFailed,
+        Self::RolledBack,
+        Self::RenderFailed,
+        Self::NameCollision,
+    ];
+
+    /// `reason` of the Event.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PodReplaced => "PodReplaced",
+            Self::PodForceDeleted => "PodForceDeleted",
+            Self::RolloutStarted => "RolloutStarted",
+            Self::CanaryPromoted => "CanaryPromoted",
+            Self::RolloutPaused => "RolloutPaused",
+            Self::RolloutResumed => "RolloutResumed",
+            Self::RolloutCompleted => "RolloutCompleted",
+            Self::RolloutFailed => "RolloutFailed",
+            Self::RolledBack => "RolledBack",
+            Self::RenderFailed => "RenderFailed",
+            Self::NameCollision => "NameCollision",
+        }
+    }
+
+    /// Whether the Event is a Warning.
+    #[must_use]
+    pub const fn is_warning(self) -> bool {
+        match self {
+            Self::PodForceDeleted
+            | Self::RolloutFailed
+            | Self::RolledBack
+            | Self::RenderFailed
+            | Self::NameCollision => true,
+            Self::PodReplaced
+            | Self::RolloutStarted
+            | Self::CanaryPromoted
+            | Self::RolloutPaused
+            | Self::RolloutResumed
+            | Self::RolloutCompleted => false,
+        }
+    }
+}
 
 /// What the facts of this pass change of those of the one before.
 pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
@@ -34,7 +125,7 @@ pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
             FailedWhy::ProgressDeadlineExceeded => "there was no progress within progressDeadlineSeconds",
             FailedWhy::Aborted => "a person aborted it",
         };
-        if after.phase == super::Phase::RolledBack {
+        if after.phase == Phase::RolledBack {
             let message = format!(
                 "revision {} failed ({why}); the Pods go back to {current}",
                 failed.revision
@@ -73,7 +164,7 @@ pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
         && let Some(revision) = after
             .current_revision
             .as_ref()
-            .filter(|_| after.phase == super::Phase::Complete)
+            .filter(|_| after.phase == Phase::Complete)
     {
         let message = format!("every Pod is of revision {revision} and available");
         tell(NoticeReason::RolloutCompleted, message);

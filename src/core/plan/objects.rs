@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use crate::core::names::Revision;
 use crate::core::observed::{ObjectFacts, Observed, Owner};
 
-use super::decision::{Action, Facts, ObjectReason, PodPlan};
+use super::decision::{Action, ObjectReason, PodPlan};
+use super::facts::Facts;
 use super::wanted::Wanted;
 
 /// What is made before the Pods, in order: the ControllerRevision of the spec's revision, then the ConfigMaps of it and

@@ -8,7 +8,7 @@ use crate::api::StreamingPipelineStatus;
 use crate::api::status::RolloutStatus;
 use crate::core::names::{Generation, Ordinal, Revision, WorkloadSet};
 
-use super::decision::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
+use super::facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 
 /// The facts of a status.
 pub(super) fn facts(status: &StreamingPipelineStatus) -> Facts {

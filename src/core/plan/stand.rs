@@ -8,11 +8,11 @@ use crate::api::OnFailure;
 use crate::core::in_flight::DryRun;
 use crate::core::names::{Revision, WorkloadSet};
 use crate::core::observed::{Owner, PodState};
-use crate::core::settings::later;
+use crate::core::settings::{later, whole_seconds};
 
 use super::budget::Budget;
 use super::deadline::Clock;
-use super::decision::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
+use super::facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 use super::fleet::{Fleet, Slot, is_wanted};
 use super::gate::{self, Conditions, Gate};
 use super::goal::Goal;
@@ -119,7 +119,7 @@ impl Judge<'_> {
             update_revision: Some(self.update.clone()),
             current_revision: current,
             gate_opened_for,
-            last_progress: Some(clock.last_progress),
+            last_progress: Some(whole_seconds(clock.last_progress)),
             no_primary_since,
             generations: self.before.generations.clone(),
             phase: self.phase(&goal, &gate),
@@ -156,6 +156,11 @@ impl Judge<'_> {
         }
     }
 
+    /// The time as it is recorded: in whole seconds, as everywhere in Kubernetes.
+    fn mark(&self) -> Timestamp {
+        whole_seconds(self.now)
+    }
+
     /// Whether there is another revision to hold on to. The current one never fails.
     fn may_fail(&self) -> bool {
         self.current.as_ref().is_some_and(|current| *current != self.update)
@@ -165,7 +170,7 @@ impl Judge<'_> {
         Failed {
             revision: self.update.clone(),
             why,
-            at: self.now,
+            at: self.mark(),
         }
     }
 
@@ -207,7 +212,7 @@ impl Judge<'_> {
             .pods
             .iter()
             .any(|pod| pod.is_available() && pod.place.is_some_and(|(set, _)| set == WorkloadSet::Primary));
-        (gated && !serves).then(|| self.before.no_primary_since.unwrap_or(self.now))
+        (gated && !serves).then(|| self.before.no_primary_since.unwrap_or_else(|| self.mark()))
     }
 
     fn gate(&self, goal: &Goal, no_primary_since: Option<Timestamp>) -> Gate {
@@ -299,7 +304,7 @@ impl Judge<'_> {
             .holds
             .iter()
             .find(goes_on)
-            .map_or(self.now, |hold| hold.since);
+            .map_or_else(|| self.mark(), |hold| hold.since);
         holds.push(Hold { by, since, message });
     }
 
@@ -320,13 +325,13 @@ impl Judge<'_> {
             .iter()
             .filter(|pod| pod.owner == Owner::Ours && pod.revision.as_ref() == Some(&self.update));
         let progress = updated.filter_map(|pod| pod.available_since).max();
-        let opens = (*gate == Gate::Opens).then_some(self.now);
+        let opens = (*gate == Gate::Opens).then(|| self.mark());
         let last = match self.before.last_progress {
             Some(last) if !self.is_new => [progress, opens, self.resumed()]
                 .into_iter()
                 .flatten()
                 .fold(last, Timestamp::max),
-            _ => self.now,
+            _ => self.mark(),
         };
         let clock = Clock::new(last, &self.before.holds, holds, self.now);
         let past = self.is_timed(goal) && clock.is_past(self.wanted.progress_deadline, self.now);

@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use crate::api::StreamingPipelineSpec;
 use crate::api::rollout::{OnFailure, PodReplacementPolicy};
 use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, base_name};
+use crate::core::settings::whole_seconds;
 
 /// What a pipeline's spec asks of its Pods.
 #[allow(clippy::struct_excessive_bools, reason = "they are the switches of the spec")]
@@ -89,7 +90,7 @@ impl Wanted {
             min_ready: SignedDuration::from_secs(spec.rollout.min_ready_seconds.into()),
             progress_deadline: SignedDuration::from_secs(spec.rollout.progress_deadline_seconds.into()),
             policy: spec.rollout.pod_replacement_policy,
-            restart_at: spec.rollout.restart_at.as_deref().and_then(whole_seconds),
+            restart_at: spec.rollout.restart_at.as_deref().and_then(time),
             require_analysis: spec.rollout.require_analysis,
             on_failure: spec.rollout.on_failure,
             history_limit: usize::try_from(spec.revision_history_limit).unwrap_or(0),
@@ -141,9 +142,8 @@ fn scaled(value: &IntOrString, replicas: u16) -> u16 {
     }
 }
 
-fn whole_seconds(text: &str) -> Option<Timestamp> {
-    let time: Timestamp = text.parse().ok()?;
-    Timestamp::from_second(time.as_second()).ok()
+fn time(text: &str) -> Option<Timestamp> {
+    text.parse().ok().map(whole_seconds)
 }
 
 /// What people ask of a rollout by annotations on the pipeline. Each is bound to a revision, so one that was left behind
@@ -165,8 +165,8 @@ impl Orders {
         use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE, ANNOTATION_RESUME};
         let revision = |key: &str| annotations.get(key).and_then(|text| Revision::parse(text.trim()));
         let resume = annotations.get(ANNOTATION_RESUME).and_then(|text| {
-            let (revision, time) = text.trim().split_once('@')?;
-            Some((Revision::parse(revision)?, time.parse().ok()?))
+            let (revision, at) = text.trim().split_once('@')?;
+            Some((Revision::parse(revision)?, time(at)?))
         });
         Self {
             promote: revision(ANNOTATION_PROMOTE),

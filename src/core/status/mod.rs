@@ -1,13 +1,37 @@
 //! The status of a pipeline, from what was seen and done.
 //!
-//! Must never say what was planned: it takes the `Outcome` of the writes, and no action that has no result.
+//! Must never say what was planned: it takes the `Outcome` of the writes, and no action that has no result. An unchanged
+//! world yields an equal status, so that nothing is written.
 
-use jiff::Timestamp;
+mod conditions;
+mod counts;
+mod pods;
+mod refusal;
+mod state;
 
-use crate::api::StreamingPipelineStatus;
+#[cfg(test)]
+mod tests;
 
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::api::meta::LABEL_OWNER_UID;
+use crate::api::status::{FailedRevision, RolloutHold, RolloutStatus, SetGenerations, SetReplicas};
+use crate::api::{ConditionType, Reason, StreamingPipelineStatus};
+
+use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
-use super::plan::{Facts, Outcome, Wanted};
+use super::plan::{Facts, Hold, Notice, NoticeReason, Outcome, Wanted};
+use super::settings::Settings;
+
+use counts::Counts;
+use state::State;
+
+/// Longest message of a condition or a Pod's report, in bytes, so that a status can never outgrow etcd's 1.5 MiB.
+pub const MESSAGE_BYTES_MAX: usize = 1024;
+/// Most entries of a list of Pods.
+pub const PODS_MAX: usize = 50;
 
 /// What a status is computed from.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +52,135 @@ pub struct StatusInput<'a> {
     pub outcome: Option<&'a Outcome>,
     /// The status as stored.
     pub previous: &'a StreamingPipelineStatus,
+    /// Graces and back-off.
+    pub settings: &'a Settings,
 }
 
-/// The status to be written. Equal to the one before (so that nothing is written) when nothing has changed.
+/// The status to be written: equal to the one before (so that nothing is written) when nothing has changed.
 #[must_use]
 pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatus {
-    let _ = now;
-    input.previous.clone()
+    let after = input.outcome.map(|outcome| input.observed.after(outcome, now));
+    let observed = after.as_ref().unwrap_or(input.observed);
+    let counts = Counts::new(input, observed);
+    let state = State::of(input, observed, &counts);
+    let set = |set| input.wanted.map(|wanted| i32::from(wanted.count(set)));
+    StreamingPipelineStatus {
+        observed_generation: input.pipeline.generation,
+        conditions: conditions::all(input, observed, &counts, &state, now),
+        config_version: input.config_version.map(str::to_owned),
+        workload_namespace: Some(input.pipeline.workload_namespace.clone()),
+        replicas: set(WorkloadSet::Primary).map(|primary| SetReplicas {
+            primary,
+            canary: set(WorkloadSet::Canary).filter(|canary| *canary > 0),
+        }),
+        generations: generations(input.facts),
+        pods: Some(pods::summary(input, observed, now)),
+        total_replicas: counts.total,
+        ready_replicas: counts.ready,
+        updated_replicas: counts.updated,
+        available_replicas: counts.available,
+        terminating_replicas: counts.terminating,
+        selector: Some(format!("{LABEL_OWNER_UID}={}", input.pipeline.uid)),
+        current_revision: input.facts.current_revision.as_ref().map(ToString::to_string),
+        update_revision: input.facts.update_revision.as_ref().map(ToString::to_string),
+        rollout: Some(rollout(input.facts)),
+    }
+}
+
+/// How long to wait before what was refused is tried again: as long as it has been so already, which doubles the wait
+/// each time, at least `backoff_base` and at most `backoff_max`. `None` when nothing was refused.
+#[must_use]
+pub fn retry_after(status: &StreamingPipelineStatus, settings: &Settings, now: Timestamp) -> Option<SignedDuration> {
+    let applied = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == ConditionType::Applied.as_str())?;
+    if applied.status != "False" {
+        return None;
+    }
+    let since: Timestamp = applied.last_transition_time.parse().ok()?;
+    Some(
+        now.duration_since(since)
+            .clamp(settings.backoff_base, settings.backoff_max),
+    )
+}
+
+/// What the new status says that the one before did not, where that is worth an Event.
+#[must_use]
+pub fn notices(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -> Vec<Notice> {
+    let ready = |status: &StreamingPipelineStatus| {
+        let condition = status
+            .conditions
+            .iter()
+            .find(|condition| condition.type_ == ConditionType::Ready.as_str());
+        condition.map(|condition| (condition.reason.clone(), condition.message.clone()))
+    };
+    let Some((reason, message)) = ready(next) else {
+        return Vec::new();
+    };
+    if ready(previous).is_some_and(|(before, _)| before == reason) {
+        return Vec::new();
+    }
+    let notable = [
+        (Reason::RenderFailed, NoticeReason::RenderFailed),
+        (Reason::NameCollision, NoticeReason::NameCollision),
+    ];
+    let notable = notable.into_iter().filter(|(of, _)| of.as_str() == reason);
+    notable
+        .map(|(_, reason)| Notice {
+            reason,
+            message: message.clone(),
+        })
+        .collect()
+}
+
+fn generations(facts: &Facts) -> Option<SetGenerations> {
+    let of = |wanted: WorkloadSet| -> BTreeMap<String, u16> {
+        let entries = facts.generations.iter().filter(|((set, _), _)| *set == wanted);
+        entries
+            .map(|((_, ordinal), generation)| (ordinal.to_string(), generation.get()))
+            .collect()
+    };
+    let generations = SetGenerations {
+        primary: of(WorkloadSet::Primary),
+        canary: of(WorkloadSet::Canary),
+    };
+    (generations != SetGenerations::default()).then_some(generations)
+}
+
+fn rollout(facts: &Facts) -> RolloutStatus {
+    let hold = |hold: &Hold| {
+        let (by, reason) = hold.by.words();
+        RolloutHold {
+            by: by.to_owned(),
+            reason: reason.to_owned(),
+            since: hold.since.to_string(),
+            message: cut(&hold.message),
+        }
+    };
+    RolloutStatus {
+        phase: facts.phase.as_str().to_owned(),
+        holds: facts.holds.iter().map(hold).collect(),
+        gate_opened_for: facts.gate_opened_for.as_ref().map(ToString::to_string),
+        failed_revision: facts.failed.as_ref().map(|failed| FailedRevision {
+            name: failed.revision.to_string(),
+            reason: failed.why.as_str().to_owned(),
+            time: failed.at.to_string(),
+        }),
+        last_progress_time: facts.last_progress.map(|time| time.to_string()),
+        no_primary_since: facts.no_primary_since.map(|time| time.to_string()),
+    }
+}
+
+/// A text of at most [`MESSAGE_BYTES_MAX`] bytes; what is cut off is marked.
+fn cut(text: &str) -> String {
+    const MARK: &str = "…";
+    if text.len() <= MESSAGE_BYTES_MAX {
+        return text.to_owned();
+    }
+    let mut end = MESSAGE_BYTES_MAX - MARK.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{MARK}", text.get(..end).unwrap_or_default())
 }

@@ -1,0 +1,305 @@
+//! The conditions, each from the one state. All are present from the first visit on.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::api::{Condition, ConditionStatus, ConditionType, Reason};
+use crate::core::health::Verdict;
+use crate::core::names::{Ordinal, WorkloadSet};
+use crate::core::observed::{Observed, PodFacts, PodState};
+use crate::core::plan::HoldBy;
+use crate::core::settings::whole_seconds;
+
+use super::counts::Counts;
+use super::state::{Mode, State};
+use super::{StatusInput, cut};
+
+/// What a condition says, without the times.
+struct Said {
+    status: ConditionStatus,
+    reason: Reason,
+    message: String,
+}
+
+/// All conditions, in the order of [`ConditionType::ALL`].
+pub(super) fn all(
+    input: &StatusInput<'_>,
+    observed: &Observed,
+    counts: &Counts,
+    state: &State,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let subject = Subject {
+        input,
+        observed,
+        counts,
+        state,
+    };
+    ConditionType::ALL
+        .iter()
+        .map(|type_| stamped(input, *type_, &subject.say(*type_), now))
+        .collect()
+}
+
+/// With the generation and the time at which the status last changed.
+fn stamped(input: &StatusInput<'_>, type_: ConditionType, said: &Said, now: Timestamp) -> Condition {
+    let before = previous(input, type_).filter(|before| before.status == said.status.as_str());
+    let since = before
+        .map(|before| before.last_transition_time.clone())
+        .filter(|since| !since.is_empty());
+    Condition {
+        type_: type_.as_str().to_owned(),
+        status: said.status.as_str().to_owned(),
+        observed_generation: input.pipeline.generation,
+        last_transition_time: since.unwrap_or_else(|| whole_seconds(now).to_string()),
+        reason: said.reason.as_str().to_owned(),
+        message: cut(&said.message),
+    }
+}
+
+/// The condition as the operator wrote it before. What another operator left (it knows no `observedGeneration`) is none.
+fn previous<'a>(input: &StatusInput<'a>, type_: ConditionType) -> Option<&'a Condition> {
+    let mut conditions = input.previous.conditions.iter();
+    conditions.find(|condition| condition.type_ == type_.as_str() && condition.observed_generation.is_some())
+}
+
+struct Subject<'a> {
+    input: &'a StatusInput<'a>,
+    observed: &'a Observed,
+    counts: &'a Counts,
+    state: &'a State,
+}
+
+impl Subject<'_> {
+    fn say(&self, type_: ConditionType) -> Said {
+        match type_ {
+            ConditionType::Rendered => self.rendered(),
+            ConditionType::Applied => self.applied(),
+            ConditionType::Available => self.available(),
+            ConditionType::Progressing => self.progressing(),
+            ConditionType::RolloutPaused => self.rollout_paused(),
+            ConditionType::Ready => self.ready(),
+            ConditionType::Reconciling => self.mode(Mode::Working),
+            ConditionType::Stalled => self.mode(Mode::Stalled),
+        }
+    }
+
+    fn rendered(&self) -> Said {
+        if self.input.render_faults.is_empty() {
+            return said(true, Reason::Rendered, "the spec was rendered");
+        }
+        let running = "what runs is kept and healed at the current revision";
+        said(
+            false,
+            Reason::RenderFailed,
+            &format!("{}; {running}", self.input.render_faults.join("; ")),
+        )
+    }
+
+    fn applied(&self) -> Said {
+        match &self.state.refusal {
+            Some(refusal) => said(false, refusal.reason, &refusal.message),
+            None if self.input.outcome.is_none() => self.as_before(ConditionType::Applied, "nothing was written yet"),
+            None => said(true, Reason::Applied, "everything was written"),
+        }
+    }
+
+    fn available(&self) -> Said {
+        let (available, wanted, minimum) = (self.counts.available, self.counts.wanted, self.counts.minimum);
+        let enough = available >= minimum;
+        let reason = if enough {
+            Reason::MinimumReplicasAvailable
+        } else {
+            Reason::MinimumReplicasUnavailable
+        };
+        if self.input.wanted.is_none() {
+            return self.as_before(ConditionType::Available, "the spec cannot be read");
+        }
+        said(
+            enough,
+            reason,
+            &format!("{available} of {wanted} pods available, at least {minimum} needed"),
+        )
+    }
+
+    fn progressing(&self) -> Said {
+        let Some((status, reason)) = self.state.progressing else {
+            return self.as_before(ConditionType::Progressing, "no rollout was seen yet");
+        };
+        let revision = self
+            .input
+            .facts
+            .update_revision
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let mut message = format!(
+            "revision {revision}: {} of {} pods updated",
+            self.counts.updated, self.counts.wanted
+        );
+        if let Some(refusal) = &self.state.refusal {
+            message = format!("{message}; {}", refusal.message);
+        }
+        Said {
+            status,
+            reason,
+            message,
+        }
+    }
+
+    /// Whether the spec or a failure holds the rollout.
+    fn rollout_paused(&self) -> Said {
+        let mut holds = self.input.facts.holds.iter();
+        let reason = |by| match by {
+            HoldBy::Paused => Some(Reason::RolloutPaused),
+            HoldBy::Deadline => Some(Reason::ProgressDeadlineExceeded),
+            HoldBy::Failed if self.state.reason == Reason::RolledBack => Some(Reason::RolledBack),
+            HoldBy::Failed => Some(Reason::RolloutFailed),
+            HoldBy::DryRun => Some(Reason::ApiRejected),
+            HoldBy::Suspended | HoldBy::ScaledToZero | HoldBy::GateCanary | HoldBy::GateAnalysis => None,
+        };
+        let held = holds.find_map(|hold| Some((reason(hold.by)?, hold.message.as_str())));
+        match held {
+            Some((reason, message)) => said(true, reason, message),
+            None => said(false, Reason::AsExpected, "nothing holds the rollout"),
+        }
+    }
+
+    fn ready(&self) -> Said {
+        let message = match (&self.state.message, self.state.mode) {
+            (Some(message), _) => message.clone(),
+            (None, Mode::Ready) => format!("{} of {} pods ready", self.counts.ready, self.counts.wanted),
+            (None, _) => self.root_cause(),
+        };
+        said(self.state.mode == Mode::Ready, self.state.reason, &message)
+    }
+
+    fn mode(&self, mode: Mode) -> Said {
+        if self.state.mode != mode {
+            return said(false, Reason::AsExpected, "");
+        }
+        let message = self.state.message.clone().unwrap_or_else(|| self.root_cause());
+        said(true, self.state.reason, &message)
+    }
+
+    fn as_before(&self, type_: ConditionType, otherwise: &str) -> Said {
+        let before = previous(self.input, type_);
+        let status = before.map_or(ConditionStatus::Unknown, |before| match before.status.as_str() {
+            "True" => ConditionStatus::True,
+            "False" => ConditionStatus::False,
+            _ => ConditionStatus::Unknown,
+        });
+        let reason = before.and_then(|before| Reason::ALL.iter().find(|reason| reason.as_str() == before.reason));
+        Said {
+            status,
+            reason: reason.copied().unwrap_or(Reason::AsExpected),
+            message: before.map_or(otherwise, |before| before.message.as_str()).to_owned(),
+        }
+    }
+
+    /// How many Pods are not ready, with the worst of their causes and how many share it.
+    fn root_cause(&self) -> String {
+        let wanted = self.counts.wanted;
+        let missing = self.missing();
+        let mut causes: Vec<_> = missing
+            .iter()
+            .map(|place| (cause(self.observed, *place), *place))
+            .collect();
+        causes.sort_by_key(|(cause, place)| (cause.rank, *place));
+        let Some((worst, (set, ordinal))) = causes.first() else {
+            return self.all_ready();
+        };
+        let similar = causes.iter().filter(|(cause, _)| cause.reason == worst.reason).count() - 1;
+        let similar = if similar > 0 {
+            format!(" (+{similar} similar)")
+        } else {
+            String::new()
+        };
+        let who = match set {
+            WorkloadSet::Canary => "canary".to_owned(),
+            WorkloadSet::Primary => format!("ordinal {ordinal}"),
+        };
+        let message = worst
+            .message
+            .as_deref()
+            .map(|message| format!(": {}", message.trim()))
+            .unwrap_or_default();
+        format!(
+            "{}/{wanted} pods not ready: {who} {}{message}{similar}",
+            missing.len(),
+            worst.reason
+        )
+    }
+
+    fn all_ready(&self) -> String {
+        let (updated, wanted, total) = (self.counts.updated, self.counts.wanted, self.counts.total);
+        if total > wanted {
+            return format!("{wanted} pods wanted, {total} there");
+        }
+        format!("{updated} of {wanted} pods updated, all ready")
+    }
+
+    /// The wanted places without a Ready Pod.
+    fn missing(&self) -> Vec<(WorkloadSet, Ordinal)> {
+        let Some(wanted) = self.input.wanted else {
+            return Vec::new();
+        };
+        let ready = |place| {
+            self.observed
+                .pods
+                .iter()
+                .any(|pod| pod.ready && pod.place == Some(place))
+        };
+        WorkloadSet::ALL
+            .into_iter()
+            .flat_map(|set| Ordinal::all(wanted.count(set)).map(move |ordinal| (set, ordinal)))
+            .filter(|place| !ready(*place))
+            .collect()
+    }
+}
+
+/// Why a place has no Ready Pod; the lower the rank the more it wants a person.
+struct Cause {
+    rank: u8,
+    reason: String,
+    message: Option<String>,
+}
+
+fn cause(observed: &Observed, place: (WorkloadSet, Ordinal)) -> Cause {
+    let rank = |pod: &PodFacts| match (&pod.health.verdict, pod.health.permanent, pod.health.report) {
+        (_, true, _) => 0,
+        (Verdict::Failed(_) | Verdict::Stuck, _, _) => 1,
+        (_, _, true) => 2,
+        (Verdict::Terminating, _, _) => 4,
+        _ => 3,
+    };
+    let mut pods: BTreeMap<(u8, &str), &PodFacts> = BTreeMap::new();
+    for pod in observed
+        .pods
+        .iter()
+        .filter(|pod| pod.place == Some(place) && pod.state != PodState::Gone)
+    {
+        pods.insert((rank(pod), &pod.name), pod);
+    }
+    match pods.first_key_value() {
+        Some(((rank, _), pod)) => Cause {
+            rank: *rank,
+            reason: pod.health.verdict.reason().unwrap_or("NotReady").to_owned(),
+            message: pod.health.message.clone(),
+        },
+        None => Cause {
+            rank: 5,
+            reason: "has no Pod".to_owned(),
+            message: None,
+        },
+    }
+}
+
+fn said(status: bool, reason: Reason, message: &str) -> Said {
+    Said {
+        status: status.into(),
+        reason,
+        message: message.to_owned(),
+    }
+}

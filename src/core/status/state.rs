@@ -1,0 +1,220 @@
+//! The one state that all conditions are derived from, so that they can never contradict each other.
+
+use crate::api::{ConditionStatus, Reason};
+use crate::core::health::Verdict;
+use crate::core::names::Revision;
+use crate::core::observed::{NamespaceState, Observed, Owner, PodFacts, PodState};
+use crate::core::plan::{HoldBy, Phase};
+
+use super::StatusInput;
+use super::counts::Counts;
+use super::refusal::Refusal;
+
+/// How a pipeline is, as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// Reason of `Ready`.
+    pub(super) reason: Reason,
+    /// Which way `Ready`, `Reconciling` and `Stalled` stand.
+    pub(super) mode: Mode,
+    /// `Progressing`; `None` leaves it as it was.
+    pub(super) progressing: Option<(ConditionStatus, Reason)>,
+    /// What `Ready` says, where that is not how many Pods are ready.
+    pub(super) message: Option<String>,
+    /// What the API server refused.
+    pub(super) refusal: Option<Refusal>,
+}
+
+/// Which way `Ready`, `Reconciling` and `Stalled` stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// As the spec asks.
+    Ready,
+    /// The operator is at work, or waits for what comes by itself.
+    Working,
+    /// Only a person can get it on.
+    Stalled,
+}
+
+impl State {
+    /// The first that applies.
+    pub(super) fn of(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> Self {
+        let mut state = blocked(input, observed).unwrap_or_else(|| rollout(input, observed, counts));
+        state.refusal = Refusal::of(input);
+        if let Some(refusal) = state.refusal.clone().filter(|_| !state.is_blocked()) {
+            state.message = Some(refusal.message.clone());
+            state.reason = refusal.reason;
+            state.mode = match refusal.reason {
+                Reason::ApiUnavailable => Mode::Working,
+                _ => Mode::Stalled,
+            };
+        }
+        state
+    }
+
+    /// Whether something else than a refusal is said to be the cause.
+    const fn is_blocked(&self) -> bool {
+        matches!(
+            self.reason,
+            Reason::RenderFailed | Reason::NameCollision | Reason::NamespaceTerminating
+        )
+    }
+}
+
+fn working(reason: Reason) -> State {
+    State {
+        reason,
+        mode: Mode::Working,
+        progressing: Some((ConditionStatus::True, Reason::RolloutProgressing)),
+        message: None,
+        refusal: None,
+    }
+}
+
+fn stalled(reason: Reason, message: Option<String>) -> State {
+    State {
+        mode: Mode::Stalled,
+        progressing: None,
+        message,
+        ..working(reason)
+    }
+}
+
+/// What keeps the operator from doing anything at all.
+fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
+    if input.pipeline.deleting {
+        let message = Some("the pipeline is being deleted".to_owned());
+        return Some(State {
+            message,
+            ..working(Reason::Deleting)
+        });
+    }
+    if !input.render_faults.is_empty() {
+        let message = format!("the spec cannot be rendered: {}", input.render_faults.join("; "));
+        return Some(stalled(Reason::RenderFailed, Some(message)));
+    }
+    if let Some(holder) = &observed.collision {
+        let message = format!(
+            "the names of this pipeline belong to {holder} in namespace {}; nothing is created or deleted until it is gone",
+            input.pipeline.workload_namespace
+        );
+        return Some(stalled(Reason::NameCollision, Some(message)));
+    }
+    let namespace = &input.pipeline.workload_namespace;
+    let message = match observed.namespace {
+        NamespaceState::Active => return None,
+        NamespaceState::Terminating => format!("namespace {namespace} is being deleted"),
+        NamespaceState::Missing => format!("namespace {namespace} does not exist; create it"),
+    };
+    Some(stalled(Reason::NamespaceTerminating, Some(message)))
+}
+
+/// Where the rollout stands.
+fn rollout(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> State {
+    let suspended = input.wanted.is_some_and(|wanted| wanted.suspend);
+    match input.facts.phase {
+        Phase::Suspended => none_wanted(suspended, counts),
+        Phase::Complete => State {
+            mode: Mode::Ready,
+            progressing: Some((ConditionStatus::True, Reason::NewRevisionAvailable)),
+            ..working(Reason::Ready)
+        },
+        Phase::Failed => failed(input, Reason::RolloutFailed),
+        Phase::RolledBack => failed(input, Reason::RolledBack),
+        Phase::Paused => State {
+            progressing: Some((ConditionStatus::Unknown, Reason::RolloutPaused)),
+            ..stalled(Reason::RolloutPaused, None)
+        },
+        // (of a spec that cannot be rendered, see above)
+        Phase::Stalled => failed(input, Reason::ProgressDeadlineExceeded),
+        Phase::AwaitingAnalysis => State {
+            progressing: Some((ConditionStatus::True, Reason::AwaitingAnalysis)),
+            message: hold_message(input, HoldBy::GateAnalysis),
+            ..working(Reason::AwaitingAnalysis)
+        },
+        Phase::Progressing => progressing(input, observed),
+    }
+}
+
+fn none_wanted(suspended: bool, counts: &Counts) -> State {
+    let (reason, message) = if suspended {
+        (Reason::Suspended, "suspend is set, and no Pod is left")
+    } else {
+        (Reason::ScaledToZero, "replicas is 0, and no Pod is left")
+    };
+    if counts.total + counts.terminating > 0 {
+        let left = counts.total + counts.terminating;
+        return State {
+            message: Some(format!("no Pod is wanted; {left} are still ending")),
+            ..working(Reason::Scaling)
+        };
+    }
+    State {
+        mode: Mode::Ready,
+        progressing: Some((ConditionStatus::True, reason)),
+        message: Some(message.to_owned()),
+        ..working(reason)
+    }
+}
+
+fn failed(input: &StatusInput<'_>, reason: Reason) -> State {
+    let hold = hold_message(input, HoldBy::Failed).or_else(|| hold_message(input, HoldBy::Deadline));
+    State {
+        progressing: Some((ConditionStatus::False, reason)),
+        ..stalled(reason, hold)
+    }
+}
+
+/// Rolling out, healing or scaling; with what only a person can help first.
+fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
+    let predecessor = observed
+        .pods
+        .iter()
+        .any(|pod| pod.owner == Owner::Predecessor && pod.state != PodState::Gone);
+    let stuck = |pod: &PodFacts| pod.health.verdict == Verdict::Stuck && !pod.health.replace;
+    let kept = input
+        .wanted
+        .is_some_and(|wanted| wanted.policy == crate::api::PodReplacementPolicy::Failed);
+    let is_stuck = |pod: &&PodFacts| pod.health.verdict == Verdict::Stuck && (kept || stuck(pod));
+    let progress = Some((ConditionStatus::True, Reason::RolloutProgressing));
+    if observed.pods.iter().any(|pod| pod.is_live() && pod.health.permanent) {
+        return State {
+            progressing: progress,
+            ..stalled(Reason::PermanentPodFailure, None)
+        };
+    }
+    if let Some(pod) = observed.pods.iter().find(is_stuck) {
+        let message = format!(
+            "Pod {} does not end, and its place stays empty until it has; if its node is gone for good: kubectl delete pod {} --grace-period=0 --force",
+            pod.name, pod.name
+        );
+        return State {
+            progressing: progress,
+            ..stalled(Reason::StuckTerminating, Some(message))
+        };
+    }
+    if predecessor {
+        return working(Reason::WaitingForPredecessor);
+    }
+    if input.facts.holds.iter().any(|hold| hold.by == HoldBy::GateCanary) {
+        return working(Reason::AwaitingCanary);
+    }
+    let update = input.facts.update_revision.as_ref();
+    let rolls = |pod: &PodFacts| pod.is_live() && pod.revision.as_ref() != update;
+    let new = input
+        .facts
+        .current_revision
+        .as_ref()
+        .is_none_or(|current: &Revision| Some(current) != update);
+    if new || observed.pods.iter().any(rolls) {
+        return working(Reason::RollingOut);
+    }
+    let broken = |pod: &PodFacts| pod.state == PodState::Ended || (pod.is_live() && pod.health.report);
+    let healing = observed.pods.iter().any(broken);
+    working(if healing { Reason::Healing } else { Reason::Scaling })
+}
+
+fn hold_message(input: &StatusInput<'_>, by: HoldBy) -> Option<String> {
+    let hold = input.facts.holds.iter().find(|hold| hold.by == by)?;
+    Some(hold.message.clone())
+}
