@@ -108,3 +108,6 @@ impl Fields {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

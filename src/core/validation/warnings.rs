@@ -178,18 +178,17 @@ pub(super) fn limit(warnings: &mut Vec<Warning>) {
         warnings.push(Warning {
             rule: "more-warnings",
             path: "spec".to_owned(),
-            message: format!("and {more} more warnings: streaming-operator validate shows the faults of a file"),
+            message: format!("and {more} more warnings"),
         });
     }
 }
 
 fn shorten(warning: &mut Warning) {
-    let room = LINE_LENGTH_MAX.saturating_sub(width(&warning.path) + ": ".len());
+    /// Leaves the message a third of the line.
+    const PATH_LENGTH_MAX: usize = 79;
+    warning.path = one_line(&warning.path, PATH_LENGTH_MAX);
+    let room = LINE_LENGTH_MAX - ": ".len() - width(&warning.path).min(PATH_LENGTH_MAX);
     warning.message = one_line(&warning.message, room);
-    // A path that leaves no room for a message is cut itself.
-    if room == 0 {
-        warning.path = one_line(&warning.path, LINE_LENGTH_MAX - ": ".len());
-    }
 }
 
 fn width(text: &str) -> usize {
