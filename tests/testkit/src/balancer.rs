@@ -122,7 +122,7 @@ impl Replicas {
     fn receivers(&self) -> Vec<(String, u16)> {
         let then = Instant::now().checked_sub(LAG);
         let all = self.all();
-        let was_ready = |replica: &&Replica| {
+        let was_ready = |replica: &Replica| {
             let before = replica
                 .seen
                 .iter()
@@ -130,8 +130,7 @@ impl Replicas {
                 .find(|(when, _)| then.is_some_and(|then| *when <= then));
             before.is_some_and(|(_, ready)| *ready)
         };
-        let pairs = all.iter().map(|(name, replica)| (name, replica));
-        pairs
+        all.iter()
             .filter(|(_, replica)| was_ready(replica))
             .map(|(name, replica)| (name.clone(), replica.webhook_port))
             .collect()

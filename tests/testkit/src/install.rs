@@ -117,7 +117,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Gives a user exactly the rights that the chart gives the operator's ServiceAccount.
+    /// Gives a user exactly the rights that the chart gives the operator's `ServiceAccount`.
     ///
     /// # Errors
     /// When helm does not render the chart, or a namespace does not exist.
@@ -130,7 +130,7 @@ impl ControlPlane {
     /// Installs the webhook configurations of an operator that runs outside the cluster.
     ///
     /// The form stays that of production, `clientConfig.service`: an address on a loopback URL would be spoken to with
-    /// HTTP/2. A Service of type ExternalName leads it to `localhost`.
+    /// HTTP/2. A Service of type `ExternalName` leads it to `localhost`.
     ///
     /// # Errors
     /// When the manifest cannot be read or is refused.
@@ -165,7 +165,7 @@ impl ControlPlane {
     }
 }
 
-/// The roles and bindings of the chart, given to the user instead of the ServiceAccount.
+/// The roles and bindings of the chart, given to the user instead of the `ServiceAccount`.
 ///
 /// # Errors
 /// When helm fails or renders something that is no YAML.
@@ -192,22 +192,25 @@ pub fn render_roles(roles: &Roles) -> Result<Vec<Value>> {
 
 /// Leads a webhook configuration to the operator's port and limits it to the watched namespaces.
 fn point_at(object: &mut Value, to: &Webhooks) -> Result<()> {
-    object["metadata"]["name"] = to.name.clone().into();
+    *object
+        .pointer_mut("/metadata/name")
+        .context("a configuration without a name")? = to.name.clone().into();
     let hooks = object
         .get_mut("webhooks")
         .and_then(Value::as_array_mut)
         .context("a configuration without webhooks")?;
     for hook in hooks {
-        let service = hook
-            .pointer_mut("/clientConfig/service")
-            .context("a webhook that is not in the Service form")?;
-        service["name"] = SERVICE.into();
-        service["namespace"] = to.namespace.clone().into();
-        service["port"] = to.port.into();
+        let service = hook.pointer_mut("/clientConfig/service").and_then(Value::as_object_mut);
+        let service = service.context("a webhook that is not in the Service form")?;
+        service.insert("name".to_owned(), SERVICE.into());
+        service.insert("namespace".to_owned(), to.namespace.clone().into());
+        service.insert("port".to_owned(), to.port.into());
         if !to.watch_namespaces.is_empty() {
-            hook["namespaceSelector"] = json!({ "matchExpressions": [{
+            let selector = json!({ "matchExpressions": [{
                 "key": "kubernetes.io/metadata.name", "operator": "In", "values": to.watch_namespaces,
             }] });
+            let hook = hook.as_object_mut().context("a webhook that is no object")?;
+            hook.insert("namespaceSelector".to_owned(), selector);
         }
     }
     Ok(())

@@ -98,8 +98,6 @@ impl Launch {
         command.args(["--tls-host", &service_host(&self.namespace), "--tls-host", "localhost"]);
         command.args(&self.arguments);
         command.env("KUBECONFIG", &self.kubeconfig);
-        // A variable of the developer's shell must not change a test.
-        command.env_remove("RUST_LOG");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

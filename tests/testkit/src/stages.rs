@@ -72,7 +72,8 @@ pub fn all() -> Result<String> {
         stages.extend(install::documents(text)?);
     }
     // JSON is YAML.
-    Ok(stages.iter().map(|stage| format!("---\n{stage}\n")).collect())
+    let documents: Vec<String> = stages.iter().map(Value::to_string).collect();
+    Ok(documents.join("\n---\n"))
 }
 
 fn life_is_none_of(lives: &[&str]) -> Value {

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use k8s_openapi::ByteString;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 /// May do everything (group `system:masters`).
@@ -71,12 +72,14 @@ impl Users {
     /// # Errors
     /// As [`Users::token`], and when the authority's certificate cannot be read.
     pub fn kubeconfig(&self, user: &str, server: &str, ca: &Path) -> Result<String> {
-        let mut cluster = serde_json::json!({ "server": server });
-        if server.starts_with("https:") {
+        let cluster = if server.starts_with("https:") {
             // A path would do too, but then the file could not be copied elsewhere.
-            let pem = std::fs::read_to_string(ca).with_context(|| format!("cannot read {}", ca.display()))?;
-            cluster["certificate-authority-data"] = base64(pem.as_bytes()).into();
-        }
+            let pem = std::fs::read(ca).with_context(|| format!("cannot read {}", ca.display()))?;
+            // Kubernetes' own type of bytes encodes them as these files want it.
+            serde_json::json!({ "server": server, "certificate-authority-data": ByteString(pem) })
+        } else {
+            serde_json::json!({ "server": server })
+        };
         let config = serde_json::json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -113,13 +116,4 @@ pub async fn client(kubeconfig: &PathBuf) -> Result<kube::Client> {
 fn token() -> String {
     let part = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", part(), part())
-}
-
-/// kube's own type does the encoding that kubeconfig files want.
-fn base64(bytes: &[u8]) -> String {
-    let encoded = serde_json::to_value(k8s_openapi::ByteString(bytes.to_vec()));
-    encoded
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
 }

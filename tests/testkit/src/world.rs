@@ -45,7 +45,7 @@ impl<'a> Guard<'a> {
         self
     }
 
-    /// Pipelines with their status, Pods, ConfigMaps and Events of the namespaces, the ends of the logs, the last writes
+    /// Pipelines with their status, Pods, config maps and Events of the namespaces, the ends of the logs, the last writes
     /// in the audit log. Blocks for about a second. What cannot be read is said in its place.
     #[must_use]
     pub fn world(&self) -> String {

@@ -1,4 +1,11 @@
 //! Nothing stays behind a test: not a process, not a file.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,17 +15,18 @@ use testkit::children::{self, Running};
 use testkit::control_plane::{ControlPlane, Options};
 use testkit::wait::{self, Seen};
 use testkit::workdir;
+use testkit::world::Guard;
 
 /// Set for the copy of this program that is to be killed: the file into which it writes what it has started.
 const VICTIM: &str = "TESTKIT_VICTIM";
 
 /// Starts this very test once more, in a process of its own, as the victim. Gives it, and what it has started: process
 /// ids and names, and its folder.
-async fn victim(test: &str) -> (Running, Vec<(u32, String)>, PathBuf) {
+async fn victim(of_test: &str) -> (Running, Vec<(u32, String)>, PathBuf) {
     let folder = workdir::workdir("victim").unwrap();
     let report = folder.join("report");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(VICTIM, &report);
+    command.args(["--exact", of_test, "--nocapture"]).env(VICTIM, &report);
     let victim = Running::start("victim", &command, &folder.join("log")).unwrap();
     let text = wait::until("the victim's report", Duration::from_secs(120), async || {
         let text = std::fs::read_to_string(&report).unwrap_or_else(|_| victim.tail(20));
@@ -88,16 +96,23 @@ async fn a_sigkill_leaves_no_server_and_no_file_behind() {
 }
 
 #[tokio::test]
-async fn a_panic_leaves_no_server_and_no_file_behind() {
+async fn a_panic_tells_the_world_and_leaves_no_server_and_no_file_behind() {
     if let Some(report) = std::env::var_os(VICTIM) {
-        let _plane = start_and_report(Path::new(&report)).await;
+        let plane = start_and_report(Path::new(&report)).await;
+        let _guard = Guard::new(&plane, "default");
         panic!("as a failed assertion does");
     }
-    let (victim, started, root) = victim("a_panic_leaves_no_server_and_no_file_behind").await;
+    let (victim, started, root) = victim("a_panic_tells_the_world_and_leaves_no_server_and_no_file_behind").await;
 
     let status = victim.wait(Duration::from_secs(60)).await.unwrap();
 
-    assert_eq!(status.code(), Some(101), "{}", victim.tail(20));
+    let said = victim.tail(1000);
+    assert_eq!(status.code(), Some(101), "{said}");
+    // The guard told the state of the world before it went.
+    assert!(
+        said.contains("==== kubectl get pods") && said.contains("==== the last writes"),
+        "{said}"
+    );
     assert_all_gone(&started, &root).await;
 }
 
@@ -108,7 +123,7 @@ async fn a_child_lives_on_when_the_thread_that_started_it_ends() {
     let child = std::thread::spawn(start).join().unwrap();
     let id = child.id();
     wait::until("the program", wait::DEADLINE, async || {
-        Ok(Seen::when(lives(id, "sleep\0600"), |lives| *lives))
+        Ok(Seen::when(lives(id, "sleep\x00600"), |lives| *lives))
     })
     .await
     .unwrap();

@@ -1,4 +1,11 @@
 //! The program `devcluster`.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -27,7 +34,7 @@ fn processes(dir: &Path) -> Vec<String> {
 #[tokio::test]
 async fn a_cluster_is_ready_to_use_and_ends_with_all_it_started_when_told() {
     let dir = workdir::workdir("devcluster").unwrap();
-    let start = devcluster(&dir, &["--no-operator", "--nodes", "1"]);
+    let start = devcluster(&dir, &["up", "--no-operator", "--nodes", "1"]);
     let cluster = Running::start("devcluster", &start, &dir.join("log")).unwrap();
     let export = wait::until("readiness", Duration::from_secs(120), async || {
         anyhow::ensure!(cluster.ended()?.is_none(), "{}", cluster.tail(20));
@@ -37,7 +44,7 @@ async fn a_cluster_is_ready_to_use_and_ends_with_all_it_started_when_told() {
     })
     .await
     .unwrap();
-    let kubeconfig = dir.canonicalize().unwrap().join("kubeconfig");
+    let kubeconfig = dir.canonicalize().unwrap().join("admin.kubeconfig");
     assert_eq!(export, format!("export KUBECONFIG={}\n", kubeconfig.display()));
 
     let mut kubectl = Command::new(assets::asset("kubectl").unwrap());
@@ -52,7 +59,7 @@ async fn a_cluster_is_ready_to_use_and_ends_with_all_it_started_when_told() {
     );
     assert!(cluster.tail(5).ends_with("\nready"), "{}", cluster.tail(5));
 
-    let second = children::outcome(&devcluster(&dir, &["--no-operator"])).unwrap();
+    let second = children::outcome(&devcluster(&dir, &["up", "--no-operator"])).unwrap();
     assert_eq!(second.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&second.stderr).contains("belongs to the cluster of process"));
 
@@ -71,7 +78,7 @@ async fn an_operator_that_does_not_start_ends_the_cluster_and_its_words_are_told
     let binary = dir.join("stand-in");
     std::fs::write(&binary, "#!/bin/sh\necho no right to list pods >&2\nexit 4\n").unwrap();
     std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut start = devcluster(&dir, &["--no-webhooks"]);
+    let mut start = devcluster(&dir, &["up", "--no-webhooks"]);
     start
         .arg("--operator")
         .arg(&binary)

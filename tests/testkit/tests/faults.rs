@@ -1,4 +1,11 @@
 //! The proxy and the balancer.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -27,7 +34,7 @@ use tokio::net::TcpStream;
 
 static CLUSTER: Shared = Shared::new(Options::api_server());
 
-/// ConfigMaps of a new namespace, straight and through a new proxy.
+/// Config maps of a new namespace, straight and through a new proxy.
 struct Bed {
     cluster: &'static ControlPlane,
     proxy: Proxy,
@@ -50,7 +57,7 @@ impl Bed {
         }
     }
 
-    /// Creates a ConfigMap through the proxy.
+    /// Creates a config map through the proxy.
     async fn create(&self, name: &str) -> kube::Result<ConfigMap> {
         self.through.create(&PostParams::default(), &config_map(name)).await
     }

@@ -1,4 +1,11 @@
 //! Pods and the lives that kwok gives them.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use kube::Api;

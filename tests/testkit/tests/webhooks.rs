@@ -1,4 +1,11 @@
 //! Webhook configurations that lead to a server outside the cluster, in the form of production.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -82,7 +89,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     Ok(Response::new(Full::new(Bytes::from(answer.to_string()))))
 }
 
-/// Two configurations in the Service form, as the operator prints them, but for ConfigMaps.
+/// Two configurations in the Service form, as the operator prints them, but for config maps.
 fn manifest() -> String {
     let document = |kind: &str, path: &str| {
         json!({

@@ -24,22 +24,21 @@ const NAMESPACE: &str = "streaming-operator";
 /// The files in the folder of `--dir`.
 const PID_FILE: &str = "pid";
 const READY_FILE: &str = "ready";
-const KUBECONFIG_FILE: &str = "kubeconfig";
+const KUBECONFIG_FILE: &str = "admin.kubeconfig";
 const CONTROL_PLANE_FOLDER: &str = "control-plane";
 
 /// A Kubernetes control plane with simulated nodes and the operator beside it
 #[derive(Debug, Parser)]
-#[command(args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    start: Start,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// End the cluster that was started with this folder
+    /// Start a cluster, print how to use it and `ready`, and stay until told to end
+    Up(Start),
+    /// End the cluster that was started with this folder, and wait for that
     Stop {
         /// Its folder
         #[arg(long)]
@@ -73,8 +72,8 @@ struct Start {
 async fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
-        Some(Command::Stop { dir }) => stop(&dir).await,
-        None => start(cli.start).await,
+        Command::Up(options) => start(options).await,
+        Command::Stop { dir } => stop(&dir).await,
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -218,7 +217,7 @@ impl Up {
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn stop(&self) -> Result<()> {

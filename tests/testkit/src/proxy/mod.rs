@@ -103,6 +103,10 @@ impl Proxy {
     }
 
     /// From now on does `fault` to requests that match, as [`Match`] says which. Counting begins now.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "a rule works whether or not the test asks what it did"
+    )]
     pub fn on(&self, which: Match, fault: Fault) -> Rule {
         let (rule, counted) = rules::counted(which, fault);
         self.shared.state().rules.push(counted);

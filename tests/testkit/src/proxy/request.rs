@@ -37,7 +37,7 @@ impl RequestInfo {
         info.dry_run = query.contains(&"dryRun=All");
         if info.verb.is_empty() {
             let watched = query.iter().any(|part| matches!(*part, "watch=true" | "watch=1"));
-            info.verb = verb(method, watched, !info.name.is_empty()).to_owned();
+            verb(method, watched, !info.name.is_empty()).clone_into(&mut info.verb);
         }
         info
     }
@@ -81,7 +81,7 @@ impl RequestInfo {
         if let ["namespaces", namespace, resource, ..] = rest.as_slice()
             && !matches!(*resource, "status" | "finalize")
         {
-            info.namespace = (*namespace).to_owned();
+            (*namespace).clone_into(&mut info.namespace);
             rest.drain(..2);
         }
         let mut rest = rest.into_iter().map(str::to_owned);
