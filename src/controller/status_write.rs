@@ -56,7 +56,7 @@ struct StatusUpdate<'a> {
 /// Writes the status when it differs. Afterwards the view holds the pipeline as written.
 pub async fn write(ctx: &Context, view: &mut View, content: Content<'_>) -> Result<Written, Failure> {
     for _ in 0..ATTEMPTS_MAX {
-        let next = compute(view, content, ctx.clock.now());
+        let next = compute(ctx, view, content, ctx.clock.now());
         if next == view.stored.status && !view.stored.status_is_foreign {
             return Ok(Written::Unchanged);
         }
@@ -78,7 +78,7 @@ pub async fn write(ctx: &Context, view: &mut View, content: Content<'_>) -> Resu
     Ok(Written::Superseded)
 }
 
-fn compute(view: &View, content: Content<'_>, now: Timestamp) -> StreamingPipelineStatus {
+fn compute(ctx: &Context, view: &View, content: Content<'_>, now: Timestamp) -> StreamingPipelineStatus {
     let rendered = view.spec.rendered.as_ref();
     let input = StatusInput {
         pipeline: &view.pipeline,
@@ -89,6 +89,7 @@ fn compute(view: &View, content: Content<'_>, now: Timestamp) -> StreamingPipeli
         facts: content.facts,
         outcome: content.outcome,
         previous: view.previous(),
+        settings: &ctx.settings,
     };
     status(&input, now)
 }
