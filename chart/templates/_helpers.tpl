@@ -32,7 +32,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 - apiGroups: [admissionregistration.k8s.io]
   resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
-  verbs: [get, list, watch, update, patch]
+  verbs: [get, list, watch, patch]
 # May the user who points a pipeline at another namespace run Pods there?
 - apiGroups: [authorization.k8s.io]
   resources: [subjectaccessreviews]
@@ -48,10 +48,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- define "streaming-operator.rules.pipelines" -}}
 - apiGroups: [streams.sentry.io]
   resources: [streamingpipelines]
-  verbs: [get, list, watch, update, patch]
+  # The patch is for our finalizer alone.
+  verbs: [get, list, watch, patch]
 - apiGroups: [streams.sentry.io]
   resources: [streamingpipelines/status]
-  verbs: [get, update]
+  verbs: [update]
 # Where OwnerReferencesPermissionEnforcement is on, an owner reference that blocks deletion needs it.
 - apiGroups: [streams.sentry.io]
   resources: [streamingpipelines/finalizers]
@@ -59,7 +60,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 # The history of a pipeline. Its content never changes; that a revision has completed is an annotation.
 - apiGroups: [apps]
   resources: [controllerrevisions]
-  verbs: [get, list, watch, create, update, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]

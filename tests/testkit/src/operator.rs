@@ -98,6 +98,10 @@ impl Launch {
         command.args(["--tls-host", &service_host(&self.namespace), "--tls-host", "localhost"]);
         command.args(&self.arguments);
         command.env("KUBECONFIG", &self.kubeconfig);
+        // Each flag can come from the environment too: a developer's shell must not change a test.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("STREAMS_")) {
+            command.env_remove(name);
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -34,6 +34,93 @@ async fn may(client: &Client, verb: &str, group: &str, resource: &str, namespace
         .allowed
 }
 
+/// What an operator for all namespaces may do, and next to it what it may not: answer, verb, resource, group, place (`-`
+/// for the whole cluster) and name (`-` for any).
+const EVERYWHERE: &str = "
+    yes list             streamingpipelines            streams.sentry.io            -      -
+    yes watch            streamingpipelines            streams.sentry.io            -      -
+    yes patch            streamingpipelines            streams.sentry.io            ingest a
+    no  update           streamingpipelines            streams.sentry.io            ingest a
+    no  create           streamingpipelines            streams.sentry.io            ingest -
+    no  delete           streamingpipelines            streams.sentry.io            ingest a
+    yes update           streamingpipelines/status     streams.sentry.io            ingest a
+    yes update           streamingpipelines/finalizers streams.sentry.io            ingest a
+    yes watch            pods                          core                         -      -
+    yes create           pods                          core                         ingest -
+    yes delete           pods                          core                         ingest a
+    no  patch            pods                          core                         ingest a
+    no  update           pods/status                   core                         ingest a
+    no  create           pods/exec                     core                         ingest a
+    no  deletecollection pods                          core                         ingest -
+    yes create           configmaps                    core                         ingest -
+    yes delete           configmaps                    core                         ingest a
+    no  update           configmaps                    core                         ingest a
+    yes create           controllerrevisions           apps                         ingest -
+    yes patch            controllerrevisions           apps                         ingest a
+    yes delete           controllerrevisions           apps                         ingest a
+    no  get              deployments                   apps                         ingest a
+    yes create           events                        events.k8s.io                ingest -
+    yes get              namespaces                    core                         ingest ingest
+    no  list             namespaces                    core                         -      -
+    yes get              customresourcedefinitions     apiextensions.k8s.io         -      streamingpipelines.streams.sentry.io
+    no  get              customresourcedefinitions     apiextensions.k8s.io         -      others.example.com
+    no  patch            customresourcedefinitions     apiextensions.k8s.io         -      streamingpipelines.streams.sentry.io
+    yes patch            mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
+    yes watch            mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
+    no  patch            mutatingwebhookconfigurations admissionregistration.k8s.io -      others
+    no  delete           mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
+    yes create           subjectaccessreviews          authorization.k8s.io         -      -
+    yes create           secrets                       core                         own    -
+    yes watch            secrets                       core                         own    streaming-operator-tls
+    yes update           secrets                       core                         own    streaming-operator-tls
+    no  get              secrets                       core                         own    others
+    no  list             secrets                       core                         own    -
+    no  get              secrets                       core                         ingest streaming-operator-tls
+    yes create           leases                        coordination.k8s.io          own    -
+    yes update           leases                        coordination.k8s.io          own    streaming-operator
+    no  update           leases                        coordination.k8s.io          own    others
+    no  update           leases                        coordination.k8s.io          ingest streaming-operator
+";
+
+/// The same for one that watches the namespace `watched` and runs its Pods in `workloads`.
+const WITHIN: &str = "
+    no  list   streamingpipelines            streams.sentry.io            -         -
+    yes watch  streamingpipelines            streams.sentry.io            watched   -
+    no  list   streamingpipelines            streams.sentry.io            workloads -
+    yes update streamingpipelines/status     streams.sentry.io            watched   a
+    yes create controllerrevisions           apps                         watched   -
+    no  create controllerrevisions           apps                         workloads -
+    no  list   pods                          core                         -         -
+    no  list   pods                          core                         watched   -
+    yes list   pods                          core                         workloads -
+    no  delete configmaps                    core                         watched   a
+    yes delete configmaps                    core                         workloads a
+    yes get    namespaces                    core                         workloads workloads
+    no  get    namespaces                    core                         own       own
+    yes patch  mutatingwebhookconfigurations admissionregistration.k8s.io -         narrow
+    no  patch  mutatingwebhookconfigurations admissionregistration.k8s.io -         streaming-operator
+    yes create subjectaccessreviews          authorization.k8s.io         -         -
+    yes update leases                        coordination.k8s.io          own       streaming-operator
+    no  update leases                        coordination.k8s.io          watched   streaming-operator
+";
+
+async fn assert_rights(client: &Client, table: &str, places: &[(&str, &str)]) {
+    let real = |word: &str| match places.iter().find(|(place, _)| *place == word) {
+        Some((_, namespace)) => (*namespace).to_owned(),
+        None if word == "-" => String::new(),
+        None => word.to_owned(),
+    };
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [answer, verb, resource, group, place, name] = words[..] else {
+            panic!("{line}")
+        };
+        let group = if group == "core" { "" } else { group };
+        let answered = may(client, verb, group, resource, &real(place), &real(name)).await;
+        assert_eq!(if answered { "yes" } else { "no" }, answer, "{line}");
+    }
+}
+
 /// Waits until the authorizer has seen new roles: it reads them through a watch.
 async fn until_roles_work(client: &Client, namespace: &str) {
     wait::until("roles to work", wait::DEADLINE, async || {
@@ -56,79 +143,8 @@ async fn the_operator_has_the_rights_of_the_chart_and_no_other() {
     cluster.install_roles(&Roles::everywhere(&own)).await.unwrap();
     until_roles_work(&operator, &own).await;
 
-    let crds = "customresourcedefinitions";
-    let hooks = "mutatingwebhookconfigurations";
-    for (allowed, verb, group, resource, namespace, name) in [
-        (true, "watch", "streams.sentry.io", "streamingpipelines", "", ""),
-        (true, "patch", "streams.sentry.io", "streamingpipelines", &*ingest, "a"),
-        (
-            true,
-            "update",
-            "streams.sentry.io",
-            "streamingpipelines/status",
-            &ingest,
-            "a",
-        ),
-        (
-            true,
-            "update",
-            "streams.sentry.io",
-            "streamingpipelines/finalizers",
-            &ingest,
-            "a",
-        ),
-        (false, "delete", "streams.sentry.io", "streamingpipelines", &ingest, "a"),
-        (true, "create", "", "pods", &ingest, ""),
-        (true, "delete", "", "pods", &ingest, "a"),
-        (false, "patch", "", "pods", &ingest, "a"),
-        (false, "deletecollection", "", "pods", &ingest, ""),
-        (true, "create", "", "configmaps", &ingest, ""),
-        (false, "update", "", "configmaps", &ingest, "a"),
-        (true, "patch", "apps", "controllerrevisions", &ingest, "a"),
-        (true, "create", "events.k8s.io", "events", &ingest, ""),
-        (
-            true,
-            "get",
-            "apiextensions.k8s.io",
-            crds,
-            "",
-            "streamingpipelines.streams.sentry.io",
-        ),
-        (false, "get", "apiextensions.k8s.io", crds, "", "others.example.com"),
-        (
-            true,
-            "patch",
-            "admissionregistration.k8s.io",
-            hooks,
-            "",
-            "streaming-operator",
-        ),
-        (false, "patch", "admissionregistration.k8s.io", hooks, "", "others"),
-        (true, "create", "authorization.k8s.io", "subjectaccessreviews", "", ""),
-        (true, "update", "", "secrets", &own, "streaming-operator-tls"),
-        (false, "get", "", "secrets", &own, "others"),
-        (false, "list", "", "secrets", &own, ""),
-        (false, "get", "", "secrets", &ingest, "streaming-operator-tls"),
-        (
-            true,
-            "update",
-            "coordination.k8s.io",
-            "leases",
-            &own,
-            "streaming-operator",
-        ),
-        (
-            false,
-            "update",
-            "coordination.k8s.io",
-            "leases",
-            &ingest,
-            "streaming-operator",
-        ),
-    ] {
-        let answer = may(&operator, verb, group, resource, namespace, name).await;
-        assert_eq!(answer, allowed, "{verb} {resource}.{group} {namespace}/{name}");
-    }
+    let places = [("own", &*own), ("ingest", &*ingest)];
+    assert_rights(&operator, EVERYWHERE, &places).await;
 }
 
 #[tokio::test]
@@ -162,27 +178,8 @@ async fn with_watched_namespaces_the_rights_end_at_their_border() {
     .await
     .unwrap();
 
-    for (allowed, verb, group, resource, namespace) in [
-        (false, "list", "streams.sentry.io", "streamingpipelines", ""),
-        (false, "list", "streams.sentry.io", "streamingpipelines", &*workloads),
-        (
-            true,
-            "update",
-            "streams.sentry.io",
-            "streamingpipelines/status",
-            &watched,
-        ),
-        (true, "create", "apps", "controllerrevisions", &watched),
-        (false, "list", "", "pods", ""),
-        (false, "list", "", "pods", &watched),
-        (false, "delete", "", "configmaps", &watched),
-        (true, "delete", "", "configmaps", &workloads),
-        (true, "get", "", "namespaces", &workloads),
-        (true, "create", "authorization.k8s.io", "subjectaccessreviews", ""),
-    ] {
-        let answer = may(&operator, verb, group, resource, namespace, "").await;
-        assert_eq!(answer, allowed, "{verb} {resource}.{group} in {namespace:?}");
-    }
+    let places = [("own", &*own), ("watched", &*watched), ("workloads", &*workloads)];
+    assert_rights(&operator, WITHIN, &places).await;
 }
 
 #[tokio::test]
