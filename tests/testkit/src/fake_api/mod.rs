@@ -9,6 +9,7 @@ mod store;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -79,6 +80,12 @@ impl FakeApi {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// What time the server has: tokio's clock, from the beginning of 2026.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.lock().store.now()
     }
 
     /// A client of this server; `name` tells its requests from those of others.

@@ -28,7 +28,8 @@ struct Call {
 }
 
 impl FakeApi {
-    pub(super) fn service(
+    /// This server as the service under a client, for layers of one's own; `name` as in [`FakeApi::client`].
+    pub fn service(
         &self,
         name: &str,
     ) -> impl tower::Service<

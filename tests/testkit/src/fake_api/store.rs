@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 /// Where an object lies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,8 +44,9 @@ pub(super) struct Change {
     pub(super) object: Value,
 }
 
-#[derive(Default)]
 pub(super) struct Store {
+    /// When the server was made; its clock began then at [`EPOCH_SECOND`].
+    began: Instant,
     version: u64,
     serial: u64,
     /// Watches from a version below this get 410.
@@ -52,7 +55,33 @@ pub(super) struct Store {
     history: Vec<Change>,
 }
 
+/// 2026-01-01T00:00:00Z, when every server of this kind is made.
+const EPOCH_SECOND: i64 = 1_767_225_600;
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            version: 0,
+            serial: 0,
+            compacted: 0,
+            objects: BTreeMap::new(),
+            history: Vec::new(),
+        }
+    }
+}
+
 impl Store {
+    pub(super) fn now(&self) -> Timestamp {
+        let began = Timestamp::from_second(EPOCH_SECOND).unwrap_or_default();
+        let passed = SignedDuration::try_from(self.began.elapsed()).unwrap_or_default();
+        began.saturating_add(passed).unwrap_or(began)
+    }
+
+    fn stamp(&self) -> String {
+        self.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    }
+
     pub(super) fn version(&self) -> u64 {
         self.version
     }
@@ -193,7 +222,7 @@ impl Store {
             return Ok(self.remove(key).unwrap_or_default());
         }
         if stored.pointer("/metadata/deletionTimestamp").is_none() {
-            meta(&mut stored).insert("deletionTimestamp".to_owned(), json!(now()));
+            meta(&mut stored).insert("deletionTimestamp".to_owned(), json!(self.stamp()));
             return Ok(self.store(key.clone(), "MODIFIED", stored));
         }
         Ok(stored)
@@ -227,9 +256,10 @@ impl Store {
     fn complete(&mut self, object: &mut Value) {
         self.serial += 1;
         let uid = format!("00000000-0000-0000-0000-{:012}", self.serial);
+        let stamp = self.stamp();
         let meta = meta(object);
         meta.entry("uid").or_insert(json!(uid));
-        meta.entry("creationTimestamp").or_insert(json!(now()));
+        meta.entry("creationTimestamp").or_insert(json!(stamp));
         meta.entry("generation").or_insert(json!(1));
     }
 
@@ -253,12 +283,6 @@ impl Store {
 
 pub(super) fn text(object: &Value, pointer: &str) -> Option<String> {
     object.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn now() -> String {
-    k8s_openapi::jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
 }
 
 fn meta(object: &mut Value) -> &mut Map<String, Value> {

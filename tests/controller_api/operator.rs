@@ -1,0 +1,182 @@
+//! The controller over the in-process API server, on its clock.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::client::ClientBuilder;
+use kube::runtime::events::{Recorder, Reporter};
+use serde_json::{Value, json};
+use streaming_operator::caches::{Pipelines, Triggers};
+use streaming_operator::client::Gated;
+use streaming_operator::controller::namespaces::Namespaces;
+use streaming_operator::controller::{self, Clock, Context, World};
+use streaming_operator::core::settings::Settings;
+use streaming_operator::leader::WriteGate;
+use streaming_operator::telemetry::Metrics;
+use testkit::fake_api::FakeApi;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+pub const PIPELINES: &str = "streams.sentry.io/streamingpipelines";
+pub const REVISIONS: &str = "apps/controllerrevisions";
+
+/// A running controller; dropped where it stands, as a killed process is.
+pub struct Operator {
+    _tasks: JoinSet<()>,
+    pub metrics: Metrics,
+}
+
+/// How it runs.
+#[derive(Clone, Default)]
+pub struct Mode {
+    pub workload_namespace: Option<&'static str>,
+    pub gate: Option<WriteGate>,
+}
+
+impl Operator {
+    /// Starts one whose requests carry `name`.
+    pub fn start(api: &FakeApi, name: &str, mode: &Mode) -> Self {
+        let gate = mode.gate.clone().unwrap_or_else(WriteGate::always_open);
+        let client = ClientBuilder::new(api.service(name), "default")
+            .with_layer(&Gated(gate))
+            .build();
+        let metrics = Metrics::new("0.0.0", "test", true);
+        let triggers = Triggers::new(metrics.clone());
+        let pipelines = Pipelines::new(&[], mode.workload_namespace, triggers.clone(), |_| {});
+        let world = World::new(pipelines.clone(), triggers.clone(), &[], mode.workload_namespace);
+        let world = Arc::new(world);
+        let clock = api.clone();
+        let reporter = Reporter {
+            controller: "streaming-operator".to_owned(),
+            instance: Some(name.to_owned()),
+        };
+        let context = Arc::new(Context {
+            client: client.clone(),
+            pipelines: pipelines.clone(),
+            world: Arc::clone(&world),
+            triggers,
+            settings: Settings::default(),
+            clock: Clock::other(move || clock.now()),
+            metrics: metrics.clone(),
+            recorder: Recorder::new(client.clone(), reporter),
+            pod_writes: Semaphore::new(32),
+            namespaces: Namespaces::default(),
+            stored_revisions: Mutex::new(HashMap::new()),
+        });
+        let mut tasks = JoinSet::new();
+        let never = CancellationToken::new();
+        tasks.spawn(pipelines.run(client.clone(), never.clone()));
+        tasks.spawn(controller::watch(client, world, never.clone()));
+        tasks.spawn(controller::lead(context, never));
+        Self { _tasks: tasks, metrics }
+    }
+}
+
+/// Plays the kubelet: Pods become Ready a second after they are created, and are gone a second after their deletion.
+pub fn kubelet(api: &FakeApi) -> JoinSet<()> {
+    let api = api.clone();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        loop {
+            sleep(Duration::from_secs(1)).await;
+            let now = api.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            for pod in api.list("pods").into_values() {
+                let (namespace, name) = (text(&pod, "/metadata/namespace"), text(&pod, "/metadata/name"));
+                if pod.pointer("/metadata/deletionTimestamp").is_some() {
+                    api.remove("pods", &namespace, &name);
+                } else if pod.pointer("/status/phase").is_none() {
+                    api.edit("pods", &namespace, &name, |pod| pod["status"] = running(&now));
+                }
+            }
+        }
+    });
+    tasks
+}
+
+fn running(now: &str) -> Value {
+    json!({
+        "phase": "Running",
+        "startTime": now,
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": now}],
+        "containerStatuses": [{
+            "name": "pipeline-consumer", "ready": true, "started": true, "restartCount": 0, "image": "i", "imageID": "i",
+            "state": {"running": {"startedAt": now}},
+        }],
+    })
+}
+
+/// Waits until nothing has been written for ten minutes.
+pub async fn settle(api: &FakeApi) {
+    loop {
+        let before = api.writes().len();
+        sleep(Duration::from_secs(600)).await;
+        if api.writes().len() == before {
+            return;
+        }
+    }
+}
+
+/// A pipeline of one consumer image.
+pub fn pipeline(name: &str, replicas: u16, image: &str) -> Value {
+    json!({
+        "apiVersion": "streams.sentry.io/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {
+            "service_name": "svc", "pipeline_name": name, "pipeline_module": "pipeline.py", "image_name": image,
+            "cpu_per_process": 100, "memory_per_process": 64, "replicas": replicas,
+            "deployment_template": {}, "container_template": {},
+            "pipeline_config": {
+                "env": {},
+                "pipeline": {
+                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
+                    "segments": [{"steps_config": {
+                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
+                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
+                    }}],
+                },
+            },
+        },
+    })
+}
+
+/// The text at a pointer; empty when there is none.
+pub fn text(object: &Value, pointer: &str) -> String {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// `status reason` of a condition of a pipeline.
+pub fn condition(api: &FakeApi, name: &str, type_: &str) -> String {
+    let pipeline = api.get(PIPELINES, "ns", name).expect("a pipeline");
+    let conditions = pipeline
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .cloned();
+    let conditions = conditions.unwrap_or_default();
+    let condition = conditions.iter().find(|condition| condition["type"] == type_);
+    condition
+        .map(|condition| format!("{} {}", text(condition, "/status"), text(condition, "/reason")))
+        .unwrap_or_default()
+}
+
+/// `set/ordinal image` of each Pod, sorted.
+pub fn pods(api: &FakeApi) -> Vec<String> {
+    let mut pods: Vec<String> = api
+        .list("pods")
+        .values()
+        .map(|pod| {
+            let label = |name: &str| text(pod, &format!("/metadata/labels/streams.sentry.io~1{name}"));
+            let image = text(pod, "/spec/containers/0/image");
+            format!("{}/{} {image}", label("workload-set"), label("ordinal"))
+        })
+        .collect();
+    pods.sort();
+    pods
+}
