@@ -97,10 +97,13 @@ pub fn new_authority(now: Timestamp, lifetime: SignedDuration) -> Result<Pair, A
     params.not_after = certificate_time(later(now, lifetime))?;
     params.distinguished_name = rcgen::DistinguishedName::new();
     let digest = Sha256::digest(key.der_bytes());
-    let id: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let id = digest
+        .iter()
+        .take(8)
+        .fold(0_u64, |id, byte| (id << 8) | u64::from(*byte));
     params
         .distinguished_name
-        .push(DnType::CommonName, format!("streaming-operator CA {id}"));
+        .push(DnType::CommonName, format!("streaming-operator CA {id:016x}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let certificate = params.self_signed(&key)?;

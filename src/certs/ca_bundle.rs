@@ -130,7 +130,6 @@ pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<
             _ = look.tick() => {}
         }
         let wanted = bundle.borrow_and_update().clone();
-        // Its borrow may not be held across an await.
         let leads = *is_leader.borrow_and_update();
         if let (true, Some(wanted)) = (leads, wanted) {
             write(Kind::Mutating, &mut mutating, name, &deps.client, &wanted).await;

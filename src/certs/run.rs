@@ -71,7 +71,7 @@ pub async fn run(settings: Settings, deps: Deps, cancel: CancellationToken) {
     let trusted = ca_bundle::uphold(&settings.webhook_config_name, &deps, bundle);
     // A write that is abandoned half-way is one that may or may not have happened: the next look tells.
     cancel
-        .run_until_cancelled(async { tokio::join!(source, trusted) })
+        .run_until_cancelled(Box::pin(async { tokio::join!(source, trusted) }))
         .await;
 }
 

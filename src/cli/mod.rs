@@ -2,7 +2,11 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod input;
+mod judge;
+mod render;
 mod run;
+mod validate;
 mod webhook_config;
 mod yaml;
 
@@ -36,6 +40,10 @@ enum Command {
     Crd,
     /// Prints the webhook configurations as YAML.
     WebhookConfig(webhook_config::WebhookConfigArgs),
+    /// Prints what would be created for pipelines in files, without a cluster.
+    Render(render::Args),
+    /// Says whether pipelines in files are valid, as the webhook would, without a cluster.
+    Validate(validate::Args),
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
@@ -46,6 +54,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Crd => crd::run(),
         Command::WebhookConfig(args) => webhook_config::run(args),
+        Command::Render(args) => render::run(&args),
+        Command::Validate(args) => validate::run(&args),
     }
 }
 

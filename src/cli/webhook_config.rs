@@ -28,7 +28,7 @@ pub(super) struct WebhookConfigArgs {
     watch_namespaces: Vec<String>,
 }
 
-/// Prints the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration as YAML documents.
+/// Prints both configurations as YAML documents.
 pub(super) fn run(args: WebhookConfigArgs) -> ExitCode {
     let endpoint = match (args.url, args.service) {
         (Some(url), _) => Endpoint::Url(url),

@@ -17,14 +17,14 @@ const BATCH_MAX: usize = 16;
 ///
 /// After a failure of something that everything depends on (finalizer, ControllerRevision, ConfigMap) the rest is
 /// skipped; after any other only the rest of its kind is.
-pub async fn apply(ctx: &Context, view: &View, actions: Vec<Action>) -> Outcome {
+pub async fn apply(ctx: &Context, view: &View, actions: &[Action]) -> Outcome {
     let mut pass = Pass {
         ctx,
         view,
         ended: Vec::new(),
         outcome: Outcome::default(),
     };
-    let mut rest = actions.as_slice();
+    let mut rest = actions;
     while let Some(first) = rest.first() {
         let kind = Kind::of(first);
         let alike = rest.iter().take_while(|action| Kind::of(action) == kind).count();

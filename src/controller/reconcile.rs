@@ -13,10 +13,11 @@ use super::context::Context;
 use super::errors::{Failure, Next};
 use super::gather::{View, gather};
 use super::report;
-use super::status_write::{Content, Written, write};
+use super::status_write::{Written, write};
 use crate::api::StoredPipeline;
 use crate::caches::id_of;
-use crate::core::plan::{Decision, Outcome, decide};
+use crate::core::plan::{Decision, decide};
+use crate::core::status::notices;
 use crate::telemetry::labels::ReconcileResult;
 use crate::telemetry::reconcile_span;
 
@@ -32,39 +33,29 @@ async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Signe
     let Some(mut view) = gather(ctx, cached, now).await? else {
         return Ok(None);
     };
+    let before = view.previous().clone();
     // Pure.
     let decision = decide(&view.input(ctx), now);
     // Status write: whoever comes after a crash finds the facts that allowed the actions.
+    let mut recorded = Written::Unchanged;
     if decision.facts_first {
-        let seen = view.observed.clone();
-        match write(ctx, &mut view, content(&seen, &decision, None)).await? {
-            Written::Yes | Written::Unchanged => {}
-            Written::Superseded => return Ok(Some(SignedDuration::ZERO)),
+        recorded = write(ctx, &mut view, &decision.facts, None).await?;
+        if recorded == Written::Superseded {
+            return Ok(Some(SignedDuration::ZERO));
         }
     }
     // Writes.
-    let outcome = apply(ctx, &view, decision.actions.clone()).await;
+    let outcome = apply(ctx, &view, &decision.actions).await;
     report::outcome(ctx, &outcome);
     // Status write: what was seen and done.
-    let after = view.observed.after(&outcome, ctx.clock.now());
-    let written = write(ctx, &mut view, content(&after, &decision, Some(&outcome))).await?;
-    if written != Written::Superseded {
+    let written = write(ctx, &mut view, &decision.facts, Some(&outcome)).await;
+    if recorded == Written::Yes || matches!(written, Ok(Written::Yes | Written::Unchanged)) {
+        // No later pass would find them again.
         report::notices(ctx, &view, &decision.notices).await;
+        report::notices(ctx, &view, &notices(&before, view.previous())).await;
     }
-    report::figures(ctx, &view, &after);
-    Ok(wake(ctx, &view, &decision, written))
-}
-
-fn content<'a>(
-    observed: &'a crate::core::observed::Observed,
-    decision: &'a Decision,
-    outcome: Option<&'a Outcome>,
-) -> Content<'a> {
-    Content {
-        observed,
-        facts: &decision.facts,
-        outcome,
-    }
+    report::figures(ctx, &view, &outcome);
+    Ok(wake(ctx, &view, &decision, written?))
 }
 
 /// The first of: what the plan waits for, and the back-off of what failed.

@@ -12,7 +12,6 @@ use super::gather::View;
 use crate::api::StreamingPipelineStatus;
 use crate::api::meta::{API_VERSION, KIND};
 use crate::core::health::Verdict;
-use crate::core::observed::Observed;
 use crate::core::plan::{Action, ActionResult, Notice, Outcome};
 use crate::telemetry::PipelineFigures;
 use crate::telemetry::labels::{PodVerdict, ReplicaState, RetryClass, RolloutPhase};
@@ -115,9 +114,9 @@ fn cut(text: &str, bytes: usize) -> &str {
 }
 
 /// Counts the pipeline's Pods and its rollout.
-pub fn figures(ctx: &Context, view: &View, observed: &Observed) {
+pub fn figures(ctx: &Context, view: &View, outcome: &Outcome) {
     let mut pods = BTreeMap::new();
-    for pod in &observed.pods {
+    for pod in &view.observed.after(outcome, view.now).pods {
         *pods.entry(verdict(&pod.health.verdict)).or_default() += 1;
     }
     let status: &StreamingPipelineStatus = view.previous();

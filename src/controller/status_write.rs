@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::core::{ObjectMeta, Request};
 use kube::{Api, Resource as _};
@@ -14,7 +13,6 @@ use super::errors::{Class, Failure};
 use super::gather::View;
 use crate::api::meta::{API_VERSION, FIELD_MANAGER, KIND};
 use crate::api::{StoredPipeline, StreamingPipeline, StreamingPipelineStatus};
-use crate::core::observed::Observed;
 use crate::core::plan::{Facts, Outcome};
 use crate::core::status::{StatusInput, status};
 
@@ -32,17 +30,6 @@ pub enum Written {
     Superseded,
 }
 
-/// What a status is written from.
-#[derive(Clone, Copy)]
-pub struct Content<'a> {
-    /// What was seen.
-    pub observed: &'a Observed,
-    /// Where the rollout stands.
-    pub facts: &'a Facts,
-    /// What became of the actions; `None` before them.
-    pub outcome: Option<&'a Outcome>,
-}
-
 /// `/status` takes these fields; the API server keeps its own spec and metadata.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,10 +40,16 @@ struct StatusUpdate<'a> {
     status: &'a StreamingPipelineStatus,
 }
 
-/// Writes the status when it differs. Afterwards the view holds the pipeline as written.
-pub async fn write(ctx: &Context, view: &mut View, content: Content<'_>) -> Result<Written, Failure> {
+/// Writes the status when it differs, from what was seen, where the rollout stands and what became of the actions
+/// (`None` before them). Afterwards the view holds the pipeline as written.
+pub async fn write(
+    ctx: &Context,
+    view: &mut View,
+    facts: &Facts,
+    outcome: Option<&Outcome>,
+) -> Result<Written, Failure> {
     for _ in 0..ATTEMPTS_MAX {
-        let next = compute(ctx, view, content, ctx.clock.now());
+        let next = compute(ctx, view, facts, outcome);
         if next == view.stored.status && !view.stored.status_is_foreign {
             return Ok(Written::Unchanged);
         }
@@ -78,20 +71,20 @@ pub async fn write(ctx: &Context, view: &mut View, content: Content<'_>) -> Resu
     Ok(Written::Superseded)
 }
 
-fn compute(ctx: &Context, view: &View, content: Content<'_>, now: Timestamp) -> StreamingPipelineStatus {
+fn compute(ctx: &Context, view: &View, facts: &Facts, outcome: Option<&Outcome>) -> StreamingPipelineStatus {
     let rendered = view.spec.rendered.as_ref();
     let input = StatusInput {
         pipeline: &view.pipeline,
         wanted: view.spec.wanted.as_ref(),
         config_version: rendered.map(|spec| spec.rendered.config.version.as_str()),
         render_faults: &view.spec.faults,
-        observed: content.observed,
-        facts: content.facts,
-        outcome: content.outcome,
+        observed: &view.observed,
+        facts,
+        outcome,
         previous: view.previous(),
         settings: &ctx.settings,
     };
-    status(&input, now)
+    status(&input, ctx.clock.now())
 }
 
 /// Reads the pipeline again; false when what was decided does not apply to it any more.

@@ -56,12 +56,13 @@ pub struct Memory {
     pub ledger: Ledger,
     /// Deletes that were sent and have no answer yet: uid and name of the Pod.
     pub unanswered_deletes: BTreeMap<String, String>,
+    /// Name of a Pod of ours that another's Pod had when it was to be made. The next try has a higher generation and so
+    /// another name; that it is not to be got around like that, this is here for.
+    pub taken: Option<String>,
     /// What failed, and when it is tried again.
     pub holds: Holds,
     /// The pipeline as the last own write of it left it, while the cache shows an older one.
     own_write: Option<OwnWrite>,
-    /// Failed passes in a row.
-    pub failures: u32,
 }
 
 struct OwnWrite {

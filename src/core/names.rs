@@ -231,10 +231,11 @@ impl Revision {
     /// Number of hex digits.
     pub const LENGTH: usize = 10;
 
-    /// The revision that these bytes are, the first of a digest.
+    /// The revision that a digest begins with.
     #[must_use]
-    pub fn from_bytes([a, b, c, d, e]: [u8; 5]) -> Self {
-        Self(format!("{a:02x}{b:02x}{c:02x}{d:02x}{e:02x}"))
+    pub fn of_digest(digest: &[u8; 32]) -> Self {
+        let bytes = digest.iter().take(Self::LENGTH / 2);
+        Self(bytes.map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// `None` unless `text` is ten lower-case hex digits.

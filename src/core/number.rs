@@ -53,8 +53,12 @@ pub fn api_server(literal: &str) -> Cow<'_, str> {
         // The API server refuses it; whatever stands here is never compared with what it hands out.
         _ => return Cow::Borrowed(literal),
     };
+    if value == 0.0 {
+        // Go writes -0, and reads it back as the integer 0.
+        return Cow::Borrowed("0");
+    }
     let Shortest { sign, digits, exponent } = Shortest::of(value);
-    if value == 0.0 || (-6..21).contains(&exponent) {
+    if (-6..21).contains(&exponent) {
         return Cow::Owned(fixed(sign, &digits, exponent));
     }
     let exponent_sign = if exponent < 0 { '-' } else { '+' };
@@ -147,6 +151,7 @@ mod tests {
         for (literal, expected) in [
             ("1.0", "1"),
             ("-0", "0"),
+            ("-0.0", "0"),
             ("1e2", "100"),
             ("9223372036854775807", "9223372036854775807"),
             ("18446744073709551615", "18446744073709552000"),

@@ -236,15 +236,14 @@ impl Observed {
         };
         for pod in &gathered.pods {
             if let Some(owner) = whose(&pod.metadata) {
-                let mut facts = context.pod(pod, owner);
-                if ledger.is_deleted(&facts.uid) {
-                    facts.delete();
-                }
-                observed.pods.push(facts);
+                observed.pods.push(context.pod(pod, owner));
             }
         }
         for created in ledger.unseen() {
             observed.add(created_pod(created));
+        }
+        for pod in observed.pods.iter_mut().filter(|pod| ledger.is_deleted(&pod.uid)) {
+            pod.delete();
         }
         observed.pods.sort_by(|a, b| a.name.cmp(&b.name));
         observed

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::{Value, json};
 
 use crate::api::meta;
@@ -117,6 +119,36 @@ pub fn render(pipeline: &ValidPipeline) -> Rendered {
     }
 }
 
+/// The immutable ConfigMap of a revision, in the namespace of the Pods, labelled and annotated as ours.
+#[must_use]
+pub fn config_map(content: &ConfigMapContent, owner: &Owner, revision: &Revision, namespace: &str) -> ConfigMap {
+    let mut labels = content.labels.clone();
+    for (key, value) in [
+        (meta::LABEL_MANAGED_BY, meta::MANAGED_BY_VALUE.to_owned()),
+        (meta::LABEL_OWNER_UID, owner.uid.clone()),
+        (meta::LABEL_REVISION, revision.to_string()),
+    ] {
+        labels.insert(key.to_owned(), value);
+    }
+    let annotations = BTreeMap::from([
+        (meta::ANNOTATION_OWNER_NAME.to_owned(), owner.name.clone()),
+        (meta::ANNOTATION_OWNER_NAMESPACE.to_owned(), owner.namespace.clone()),
+    ]);
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(content.name.clone()),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(labels),
+            annotations: Some(annotations),
+            owner_references: (owner.namespace == namespace).then(|| vec![owner_reference(owner)]),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([(CONFIG_KEY.to_owned(), content.text.clone())])),
+        immutable: Some(true),
+        ..ConfigMap::default()
+    }
+}
+
 /// The Pod of `identity`, made of a set's template (as rendered, or as stored with a revision): named, labelled and
 /// annotated as ours, with an ownerReference when it lives beside its owner, and with the ordinal in the environment of
 /// its consumer.
@@ -174,15 +206,15 @@ fn annotations(template: &OpenObject, identity: &PodIdentity<'_>) -> OpenObject 
     annotations
 }
 
-fn owner_reference(owner: &Owner) -> Value {
-    json!({
-        "apiVersion": meta::API_VERSION,
-        "kind": meta::KIND,
-        "name": owner.name,
-        "uid": owner.uid,
-        "controller": true,
-        "blockOwnerDeletion": true,
-    })
+fn owner_reference(owner: &Owner) -> OwnerReference {
+    OwnerReference {
+        api_version: meta::API_VERSION.to_owned(),
+        kind: meta::KIND.to_owned(),
+        name: owner.name.clone(),
+        uid: owner.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
 }
 
 /// Tells the consumer which Pod it is, by variables that it does not set itself.
@@ -234,3 +266,6 @@ fn section(object: &OpenObject, field: &str) -> OpenObject {
         .cloned()
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,8 +19,7 @@ use super::sorted_json::CANONICAL;
 #[must_use]
 pub fn revision(spec: &StreamingPipelineSpec, object_name: &str) -> Revision {
     let digest: [u8; 32] = Sha256::digest(canonical(spec, object_name).as_bytes()).into();
-    let [a, b, c, d, e, ..] = digest;
-    Revision::from_bytes([a, b, c, d, e])
+    Revision::of_digest(&digest)
 }
 
 fn canonical(spec: &StreamingPipelineSpec, object_name: &str) -> String {

@@ -32,7 +32,7 @@ pub const TIMEOUT_SECONDS: u16 = 5;
 const MUTATING_ENTRY: &str = "default.streamingpipelines.streams.sentry.io";
 /// Name of the entry that judges pipelines.
 const VALIDATING_ENTRY: &str = "validate.streamingpipelines.streams.sentry.io";
-/// The one version of AdmissionReview that there is.
+/// The one version of `AdmissionReview` that there is.
 const REVIEW_VERSION: &str = "v1";
 
 /// Edits of metadata, finalizers and deletions pass without a call, so that they work while no replica answers. Not

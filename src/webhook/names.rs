@@ -150,3 +150,125 @@ fn id_of(pipeline: &StoredPipeline) -> PipelineId {
         name: pipeline.metadata.name.clone().unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(30);
+
+    fn names() -> Names {
+        Names::new(None, TTL)
+    }
+
+    fn pipeline(name: &str, pipeline_name: &str) -> StoredPipeline {
+        let object = json!({
+            "metadata": {"name": name, "namespace": "ingest"},
+            "spec": {
+                "service_name": "metrics", "pipeline_name": pipeline_name, "pipeline_module": "m", "image_name": "i:1",
+                "cpu_per_process": 1, "memory_per_process": 1,
+                "deployment_template": {}, "container_template": {}, "pipeline_config": {}
+            }
+        });
+        serde_json::from_value(object).expect("a pipeline")
+    }
+
+    fn unreadable(name: &str) -> StoredPipeline {
+        let object = json!({"metadata": {"name": name, "namespace": "ingest"}, "spec": {"replicas": "many"}});
+        serde_json::from_value(object).expect("a pipeline")
+    }
+
+    fn list(names: &Names, pipelines: Vec<StoredPipeline>) {
+        names.observe(&Event::Init);
+        for pipeline in pipelines {
+            names.observe(&Event::InitApply(pipeline));
+        }
+        names.observe(&Event::InitDone);
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).expect("a time")
+    }
+
+    /// Who keeps `ingest/new` from the names of a pipeline called `pipeline_name`.
+    fn holder(names: &Names, pipeline_name: &str, seconds: i64) -> Option<String> {
+        let new = pipeline("new", pipeline_name);
+        let id = id_of(&new);
+        let wanted = names.of(&id, &new.spec.expect("readable"));
+        match names.check(&id, &wanted, at(seconds)) {
+            Claim::Free => None,
+            Claim::Taken(collision) => Some(collision.holder.name),
+            Claim::NotSynced => Some("not synced".to_owned()),
+        }
+    }
+
+    #[test]
+    fn nothing_is_free_before_a_whole_list_was_seen() {
+        let names = names();
+        assert_eq!(holder(&names, "a", 0).as_deref(), Some("not synced"));
+        names.observe(&Event::Init);
+        names.observe(&Event::InitApply(pipeline("p", "b")));
+        assert_eq!(holder(&names, "a", 0).as_deref(), Some("not synced"));
+        names.observe(&Event::InitDone);
+        assert_eq!(holder(&names, "a", 0), None);
+        assert_eq!(holder(&names, "b", 0).as_deref(), Some("p"));
+    }
+
+    #[test]
+    fn what_is_gone_from_a_new_list_no_longer_holds_its_names() {
+        let names = names();
+        list(&names, vec![pipeline("p", "a"), pipeline("q", "b")]);
+        list(&names, vec![pipeline("q", "b")]);
+        assert_eq!(holder(&names, "a", 0), None);
+        assert_eq!(holder(&names, "b", 0).as_deref(), Some("q"));
+    }
+
+    #[test]
+    fn names_are_held_until_the_pipeline_is_gone() {
+        let names = names();
+        let mut deleted = pipeline("p", "a");
+        deleted.metadata.deletion_timestamp =
+            Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).expect("a time"));
+        list(&names, vec![deleted.clone()]);
+        assert_eq!(holder(&names, "a", 0).as_deref(), Some("p"));
+        names.observe(&Event::Delete(deleted));
+        assert_eq!(holder(&names, "a", 0), None);
+    }
+
+    #[test]
+    fn a_pipeline_that_has_become_unreadable_keeps_its_names() {
+        let names = names();
+        list(&names, vec![pipeline("p", "a")]);
+        names.observe(&Event::Apply(unreadable("p")));
+        assert_eq!(holder(&names, "a", 0).as_deref(), Some("p"));
+        names.observe(&Event::Delete(unreadable("p")));
+        assert_eq!(holder(&names, "a", 0), None);
+    }
+
+    #[test]
+    fn a_reservation_outlives_a_list_and_ends_by_itself() {
+        let names = names();
+        list(&names, vec![]);
+        let reserved = pipeline("p", "a");
+        let id = id_of(&reserved);
+        let wanted = names.of(&id, &reserved.spec.expect("readable"));
+        assert_eq!(names.reserve(&id, &wanted, at(0)), Claim::Free);
+        list(&names, vec![]);
+        assert_eq!(holder(&names, "a", 29).as_deref(), Some("p"));
+        assert_eq!(holder(&names, "a", 30), None);
+    }
+
+    #[test]
+    fn pipelines_of_two_namespaces_share_the_names_of_one_workload_namespace() {
+        let own = names();
+        let shared = Names::new(Some("work".to_owned()), TTL);
+        let mut elsewhere = pipeline("p", "a");
+        elsewhere.metadata.namespace = Some("other".to_owned());
+        for (names, expected) in [(&own, None), (&shared, Some("p"))] {
+            list(names, vec![elsewhere.clone()]);
+            assert_eq!(holder(names, "a", 0).as_deref(), expected);
+        }
+    }
+}

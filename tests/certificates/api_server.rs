@@ -140,7 +140,7 @@ impl ApiServer {
             .map(|request| (request.2.trim_start_matches('&').to_owned(), request.4.clone()))
     }
 
-    fn answer(&self, method: Method, plural: &str, query: &str, body: Value, answer: (u16, Value)) -> Response {
+    fn answer(&self, method: &Method, plural: &str, query: &str, body: Value, answer: (u16, Value)) -> Response {
         let answer = if self.lock().failing {
             failure(500, "InternalError")
         } else {
@@ -184,7 +184,7 @@ async fn list(
         let from = parameter("resourceVersion")
             .and_then(|version| version.parse().ok())
             .expect("a version");
-        server.answer(Method::GET, &plural, &query, Value::Null, (200, Value::Null));
+        server.answer(&Method::GET, &plural, &query, Value::Null, (200, Value::Null));
         return watch_from(server, plural, name, from);
     }
     let answer = {
@@ -198,7 +198,7 @@ async fn list(
         let version = store.version.to_string();
         json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": version}, "items": items})
     };
-    server.answer(Method::GET, &plural, &query, Value::Null, (200, answer))
+    server.answer(&Method::GET, &plural, &query, Value::Null, (200, answer))
 }
 
 fn watch_from(server: ApiServer, plural: String, name: String, from: u64) -> Response {
@@ -239,7 +239,7 @@ async fn read(
         Some(object) => (200, object),
         None => failure(404, "NotFound"),
     };
-    server.answer(Method::GET, &plural, "", Value::Null, answer)
+    server.answer(&Method::GET, &plural, "", Value::Null, answer)
 }
 
 async fn create(
@@ -257,7 +257,7 @@ async fn create(
             (201, store.store(&key, object.clone()))
         }
     };
-    server.answer(Method::POST, &plural, "", object, answer)
+    server.answer(&Method::POST, &plural, "", object, answer)
 }
 
 async fn replace(
@@ -278,7 +278,7 @@ async fn replace(
             Some(_) => (200, store.store(&key, object.clone())),
         }
     };
-    server.answer(Method::PUT, &plural, "", object, answer)
+    server.answer(&Method::PUT, &plural, "", object, answer)
 }
 
 /// Merges entries by name; an unknown entry, or another uid, is refused as a real API server does.
@@ -300,7 +300,7 @@ async fn apply(
             _ => failure(409, "Conflict"),
         }
     };
-    server.answer(Method::PATCH, &plural, &query.unwrap_or_default(), patch, answer)
+    server.answer(&Method::PATCH, &plural, &query.unwrap_or_default(), patch, answer)
 }
 
 fn merged(mut object: Value, patch: &Value) -> Option<Value> {

@@ -1,6 +1,13 @@
 //! Certificates against an API server within the process: replicas agree on one CA, and `caBundle` follows it. The clock
 //! is paused: waiting takes no time.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by a panic"
+)]
+
 mod api_server;
 
 use std::sync::Arc;
@@ -24,7 +31,7 @@ const NAME: &str = "streaming-operator";
 
 /// One replica of the operator, as far as certificates go.
 struct Replica {
-    served: Arc<ServingCertificate>,
+    certificate: Arc<ServingCertificate>,
     readiness: Readiness,
     leads: watch::Sender<bool>,
     cancel: CancellationToken,
@@ -46,11 +53,11 @@ impl Replica {
             webhook_config_name: NAME.to_owned(),
         };
         let (leads, is_leader) = watch::channel(leads);
-        let served = Arc::new(ServingCertificate::default());
+        let certificate = Arc::new(ServingCertificate::default());
         let readiness = Readiness::new(&[Need::Certificate]);
         let deps = Deps {
             client: server.client(),
-            served: Arc::clone(&served),
+            served: Arc::clone(&certificate),
             readiness: readiness.clone(),
             metrics: Metrics::new("0", "0", false),
             is_leader,
@@ -58,7 +65,7 @@ impl Replica {
         let cancel = CancellationToken::new();
         tokio::spawn(run(settings, deps, cancel.clone()));
         Self {
-            served,
+            certificate,
             readiness,
             leads,
             cancel,
@@ -67,7 +74,7 @@ impl Replica {
 
     /// The leaf that is served, DER.
     fn leaf(&self) -> Option<Vec<u8>> {
-        self.served.current().map(|current| current.cert[0].to_vec())
+        self.certificate.current().map(|current| current.cert[0].to_vec())
     }
 
     fn is_ready(&self) -> bool {
@@ -76,7 +83,7 @@ impl Replica {
 
     /// Whether a client that has `bundle` takes what is served.
     fn is_trusted_by(&self, bundle: &[u8]) -> bool {
-        let served = self.served.current();
+        let served = self.certificate.current();
         served.is_some_and(|served| trust::verify(&served.cert, bundle, HOST, Timestamp::now()).is_ok())
     }
 }

@@ -20,25 +20,24 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-pub const PIPELINES: &str = "streams.sentry.io/streamingpipelines";
-pub const REVISIONS: &str = "apps/controllerrevisions";
+pub(crate) const PIPELINES: &str = "streams.sentry.io/streamingpipelines";
+pub(crate) const REVISIONS: &str = "apps/controllerrevisions";
 
 /// A running controller; dropped where it stands, as a killed process is.
-pub struct Operator {
+pub(crate) struct Operator {
     _tasks: JoinSet<()>,
-    pub metrics: Metrics,
 }
 
 /// How it runs.
 #[derive(Clone, Default)]
-pub struct Mode {
-    pub workload_namespace: Option<&'static str>,
-    pub gate: Option<WriteGate>,
+pub(crate) struct Mode {
+    pub(crate) workload_namespace: Option<&'static str>,
+    pub(crate) gate: Option<WriteGate>,
 }
 
 impl Operator {
     /// Starts one whose requests carry `name`.
-    pub fn start(api: &FakeApi, name: &str, mode: &Mode) -> Self {
+    pub(crate) fn start(api: &FakeApi, name: &str, mode: &Mode) -> Self {
         let gate = mode.gate.clone().unwrap_or_else(WriteGate::always_open);
         let client = ClientBuilder::new(api.service(name), "default")
             .with_layer(&Gated(gate))
@@ -71,16 +70,17 @@ impl Operator {
         tasks.spawn(pipelines.run(client.clone(), never.clone()));
         tasks.spawn(controller::watch(client, world, never.clone()));
         tasks.spawn(controller::lead(context, never));
-        Self { _tasks: tasks, metrics }
+        Self { _tasks: tasks }
     }
 }
 
 /// Plays the kubelet: Pods become Ready a second after they are created, and are gone a second after their deletion.
-pub fn kubelet(api: &FakeApi) -> JoinSet<()> {
+pub(crate) fn kubelet(api: &FakeApi) -> JoinSet<()> {
     let api = api.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         loop {
+            api.changed().await;
             sleep(Duration::from_secs(1)).await;
             let now = api.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
             for pod in api.list("pods").into_values() {
@@ -109,7 +109,7 @@ fn running(now: &str) -> Value {
 }
 
 /// Waits until nothing has been written for ten minutes.
-pub async fn settle(api: &FakeApi) {
+pub(crate) async fn settle(api: &FakeApi) {
     loop {
         let before = api.writes().len();
         sleep(Duration::from_secs(600)).await;
@@ -120,7 +120,7 @@ pub async fn settle(api: &FakeApi) {
 }
 
 /// A pipeline of one consumer image.
-pub fn pipeline(name: &str, replicas: u16, image: &str) -> Value {
+pub(crate) fn pipeline(name: &str, replicas: u16, image: &str) -> Value {
     json!({
         "apiVersion": "streams.sentry.io/v1alpha1",
         "kind": "StreamingPipeline",
@@ -144,7 +144,7 @@ pub fn pipeline(name: &str, replicas: u16, image: &str) -> Value {
 }
 
 /// The text at a pointer; empty when there is none.
-pub fn text(object: &Value, pointer: &str) -> String {
+pub(crate) fn text(object: &Value, pointer: &str) -> String {
     object
         .pointer(pointer)
         .and_then(Value::as_str)
@@ -153,7 +153,7 @@ pub fn text(object: &Value, pointer: &str) -> String {
 }
 
 /// `status reason` of a condition of a pipeline.
-pub fn condition(api: &FakeApi, name: &str, type_: &str) -> String {
+pub(crate) fn condition(api: &FakeApi, name: &str, type_: &str) -> String {
     let pipeline = api.get(PIPELINES, "ns", name).expect("a pipeline");
     let conditions = pipeline
         .pointer("/status/conditions")
@@ -167,7 +167,7 @@ pub fn condition(api: &FakeApi, name: &str, type_: &str) -> String {
 }
 
 /// `set/ordinal image` of each Pod, sorted.
-pub fn pods(api: &FakeApi) -> Vec<String> {
+pub(crate) fn pods(api: &FakeApi) -> Vec<String> {
     let mut pods: Vec<String> = api
         .list("pods")
         .values()

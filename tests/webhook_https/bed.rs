@@ -186,7 +186,7 @@ impl Client {
         self.sender.ready().await.expect("the connection stands");
         let answer = Box::pin(Answer::read(self.sender.send_request(request)));
         Parts {
-            parts,
+            body: parts,
             answer: tokio::spawn(answer),
             being_read,
             _connection: self,
@@ -204,7 +204,7 @@ fn post(path: &str, content_type: &str) -> http::request::Builder {
 
 /// A request on its way.
 pub(crate) struct Parts {
-    parts: mpsc::Sender<Bytes>,
+    body: mpsc::Sender<Bytes>,
     answer: JoinHandle<Answer>,
     being_read: watch::Receiver<bool>,
     _connection: Client,
@@ -212,7 +212,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(crate) async fn send(&mut self, part: &str) {
-        self.parts
+        self.body
             .send(Bytes::from(part.to_owned()))
             .await
             .expect("the body is open");
@@ -228,7 +228,7 @@ impl Parts {
 
     /// The body is complete.
     pub(crate) fn end(&mut self) {
-        self.parts.close_channel();
+        self.body.close_channel();
     }
 
     pub(crate) async fn answer(&mut self) -> Answer {

@@ -1,5 +1,12 @@
 //! The webhook as an API server meets it: over a real socket, with TLS, with reviews as they come on the wire.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by a panic"
+)]
+
 mod bed;
 mod reviews;
 

@@ -71,7 +71,8 @@ pub(super) fn empty_places(pass: &mut Pass<'_>, canary_waits: bool) {
     }
 }
 
-fn fill(pass: &mut Pass<'_>, place: Place, revision: &Revision, before: Before<'_>, why: CreateReason) {
+/// Makes a Pod with the failures that it carries on, unless its back-off is not over.
+pub(super) fn fill(pass: &mut Pass<'_>, place: Place, revision: &Revision, before: Before<'_>, why: CreateReason) {
     let failures = match before {
         Before::Nothing => Some(0),
         Before::Left(pod) => Some(carried_on(pod, revision)),
@@ -84,9 +85,10 @@ fn fill(pass: &mut Pass<'_>, place: Place, revision: &Revision, before: Before<'
     }
 }
 
-/// What was at a place before.
+/// What was at a place before, as far as it can be seen.
 #[derive(Clone, Copy)]
-enum Before<'a> {
+pub(super) enum Before<'a> {
+    /// Nothing.
     Nothing,
     /// It was deleted, by whom ever.
     Left(&'a PodFacts),
@@ -97,7 +99,7 @@ enum Before<'a> {
 }
 
 /// What was at a place before, and whether it failed.
-fn before<'a>(slot: Option<&Slot<'a>>) -> (Before<'a>, bool) {
+pub(super) fn before<'a>(slot: Option<&Slot<'a>>) -> (Before<'a>, bool) {
     let Some(slot) = slot else {
         return (Before::Nothing, false);
     };

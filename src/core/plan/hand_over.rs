@@ -6,8 +6,8 @@
 
 use crate::core::names::{Ordinal, Revision, WorkloadSet};
 
-use super::backoff;
 use super::decision::CreateReason;
+use super::fill;
 use super::fleet::{Fleet, Member, Place, Slot};
 use super::goal::Goal;
 use super::pass::Pass;
@@ -52,10 +52,8 @@ pub(super) fn begin(pass: &mut Pass<'_>) {
         due.then(|| pass.goal.wanted.clone())
     };
     let Some(revision) = revision else { return };
-    let before = failed.and_then(|pod| pod.seen);
-    if let Some(failures) = backoff::due(pass, before, &revision) {
-        pass.create(place, &revision, failures, CreateReason::HandOver);
-    }
+    let (before, _) = fill::before(Some(slot));
+    fill::fill(pass, place, &revision, before, CreateReason::HandOver);
 }
 
 fn place() -> Option<Place> {

@@ -57,10 +57,11 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Deletes the `index`-th live Pod of a place: from here on it counts as terminating.
+    /// Deletes the `index`-th live Pod of a place: from here on it counts as terminating. One whose create got no answer
+    /// yet has no uid to name in a precondition; it stays until that is known.
     pub(super) fn delete(&mut self, place: Place, index: usize, why: DeleteReason) {
         let slot = self.fleet.slot_mut(place);
-        if index >= slot.live.len() {
+        if slot.live.get(index).is_none_or(|pod| pod.uid.is_empty()) {
             return;
         }
         let pod = slot.live.remove(index);
@@ -70,13 +71,14 @@ impl<'a> Pass<'a> {
         } else if let Some(seen) = pod.seen {
             slot.leaving = Some(seen);
         }
-        self.actions.push(delete_of(&pod, why, false));
+        self.actions.push(delete_of(&pod, why));
     }
 
     /// Deletes every live Pod of a place.
     pub(super) fn delete_all(&mut self, place: Place, why: DeleteReason) {
-        while self.fleet.slot(place).is_some_and(|slot| !slot.live.is_empty()) {
-            self.delete(place, 0, why);
+        let count = self.fleet.slot(place).map_or(0, |slot| slot.live.len());
+        for index in (0..count).rev() {
+            self.delete(place, index, why);
         }
     }
 
@@ -85,7 +87,7 @@ impl<'a> Pass<'a> {
         let slot = self.fleet.slot_mut(place);
         let count = slot.ended.len().saturating_sub(keep);
         for pod in slot.ended.drain(..count) {
-            self.actions.push(delete_of(&pod, why, false));
+            self.actions.push(delete_of(&pod, why));
         }
     }
 
@@ -167,11 +169,11 @@ impl<'a> Pass<'a> {
     }
 }
 
-fn delete_of(pod: &Member<'_>, why: DeleteReason, force: bool) -> Action {
+fn delete_of(pod: &Member<'_>, why: DeleteReason) -> Action {
     Action::DeletePod(PodDelete {
         name: pod.name.clone(),
         uid: pod.uid.clone(),
         why,
-        force,
+        force: false,
     })
 }

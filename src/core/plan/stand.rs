@@ -105,7 +105,7 @@ impl Judge<'_> {
         goal.gate_open = gate.is_open();
         goal.past_deadline = past && failed.is_none();
         let mut current = self.current.clone();
-        let gate_opened_for = self.gate_opened_for(&goal, &gate);
+        let gate_opened_for = self.gate_opened_for(&gate);
         let complete = goal.gate_open && self.wanted.revision.is_some() && self.is_done(&goal);
         if complete && !goal.failed {
             current = Some(goal.wanted.clone());
@@ -229,14 +229,21 @@ impl Judge<'_> {
             analysis: self.input.analysis,
             require_analysis: self.wanted.require_analysis,
         };
-        gate::judge(goal, &self.fleet, &conditions)
+        match gate::judge(goal, &self.fleet, &conditions) {
+            // On the way back nothing is recorded: the gate is open for the current revision as it is.
+            Gate::Opens if goal.wanted != self.update => Gate::Open,
+            gate => gate,
+        }
     }
 
     /// Recorded for the spec's revision only, and kept while it is that.
-    fn gate_opened_for(&self, goal: &Goal, gate: &Gate) -> Option<Revision> {
-        let opens = *gate == Gate::Opens && goal.wanted == self.update;
+    fn gate_opened_for(&self, gate: &Gate) -> Option<Revision> {
         let kept = self.before.gate_opened_for.clone().filter(|_| !self.is_new);
-        if opens { Some(self.update.clone()) } else { kept }
+        if *gate == Gate::Opens {
+            Some(self.update.clone())
+        } else {
+            kept
+        }
     }
 
     /// Whether anything of another revision is left, or the spec's revision has not completed.
@@ -265,7 +272,7 @@ impl Judge<'_> {
         } else if goal.budget.wanted == 0 {
             self.hold(&mut holds, HoldBy::ScaledToZero, "replicas is 0".to_owned());
         }
-        if self.wanted.paused && self.is_rolling(goal) {
+        if self.wanted.paused && goal.budget.wanted > 0 && self.is_rolling(goal) {
             self.hold(&mut holds, HoldBy::Paused, "rollout.paused is set".to_owned());
         }
         match gate {

@@ -12,6 +12,7 @@ use serde::de::value::MapDeserializer;
 use serde_json::{Value, json};
 
 use super::Subject;
+use super::reading::type_message;
 use crate::api::streaming_pipeline::OpenObject;
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
@@ -25,7 +26,11 @@ pub(super) fn types(subject: &Subject<'_>) -> Vec<Finding> {
     each_part(subject, &mut |part| {
         if let Some((path, message)) = part.type_fault() {
             let path = source(subject, &path);
-            findings.push(Finding::of_rendered(path, FaultKind::TypeInvalid, message));
+            // What could not be merged is told already.
+            let is_told = subject.composition.findings.iter().any(|told| told.path == path);
+            if !is_told {
+                findings.push(Finding::of_rendered(path, FaultKind::TypeInvalid, message));
+            }
         }
     });
     findings
@@ -109,7 +114,7 @@ impl Part<'_> {
     fn located(&self, error: serde_path_to_error::Error<serde_json::Error>) -> (Vec<Step>, String) {
         let mut path = self.path.clone();
         path.extend_from_slice(FieldPath::from(error.path()).steps());
-        (path, error.into_inner().to_string())
+        (path, type_message(error.inner()))
     }
 
     fn unknown_fields(&self) -> Vec<Vec<Step>> {

@@ -156,7 +156,7 @@ fn read_field(field: &str, expected: &str, value: &Value, reading: &mut Reading)
         let path = FieldPath::from(error.path());
         let message = match path.steps() {
             [_] => format!("must be {expected}"),
-            _ => error.inner().to_string(),
+            _ => type_message(error.inner()),
         };
         reading.types.push(type_fault(&path, &probe, message));
         let [Step::Key(field), Step::Key(inner), ..] = path.steps() else {
@@ -164,6 +164,18 @@ fn read_field(field: &str, expected: &str, value: &Value, reading: &mut Reading)
         };
         // Each round takes one key away, so this ends.
         probe.get_mut(field)?.as_object_mut()?.remove(inner)?;
+    }
+}
+
+/// What a deserializer says of a value of a wrong type, in the words of the other rules.
+pub(super) fn type_message(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let parts = message
+        .strip_prefix("invalid type: ")
+        .and_then(|rest| rest.rsplit_once(", expected "));
+    match parts {
+        Some((given, expected)) => format!("is {given}, must be {expected}"),
+        None => message,
     }
 }
 

@@ -129,13 +129,13 @@ async fn a_client_that_sent_a_request_may_be_idle_for_120_seconds() {
 #[tokio::test(start_paused = true)]
 async fn when_connections_run_out_a_silent_one_makes_room() {
     let server = Fixture::plain(2);
-    let mut served = server.connect().await;
-    ask(&mut served, REQUEST).await;
+    let mut spoken = server.connect().await;
+    ask(&mut spoken, REQUEST).await;
     let mut silent = server.connect().await;
     let mut new = server.connect().await;
     assert!(ask(&mut new, REQUEST).await.starts_with("HTTP/1.1 200 OK\r\n"));
     assert!(about(time_to_end(&mut silent).await, 0));
-    assert!(ask(&mut served, REQUEST).await.starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(ask(&mut spoken, REQUEST).await.starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
 #[tokio::test(start_paused = true)]

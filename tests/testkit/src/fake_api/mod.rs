@@ -144,6 +144,11 @@ impl FakeApi {
         self.changed.notify_waiters();
     }
 
+    /// Waits for the next change.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
     /// Removes an object for good, as the garbage collector or a kubelet that has stopped a Pod does.
     pub fn remove(&self, resource: &str, namespace: &str, name: &str) {
         self.lock().store.remove(&Key::new(resource, namespace, name));

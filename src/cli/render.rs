@@ -1,0 +1,159 @@
+//! `streaming-operator render`: what would be created for the pipelines in files, offline.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::input::{self, Document};
+use super::judge::{Fault, judge};
+use super::validate::exit_code;
+use super::yaml::to_yaml;
+use crate::api::PodReplacementPolicy;
+use crate::core::names::{Generation, Ordinal, WorkloadSet};
+use crate::core::render::{Owner, PodIdentity, SetTemplate, config_map, pod_from_template, render};
+use crate::core::valid::ValidPipeline;
+
+/// Stands in for the uid that only an API server gives.
+const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// What to render, and how to print it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Files and folders of manifests (.yaml, .yml, .json); - is stdin. Other kinds in them are skipped.
+    #[arg(short = 'f', long = "filename", value_name = "FILE|-", required = true)]
+    files: Vec<String>,
+    /// yaml and json: the ConfigMap and the Pods as they would be created. rendered: one line of JSON a pipeline, with
+    /// the templates of both sets.
+    #[arg(short, long, value_enum, default_value_t = Output::Yaml)]
+    output: Output,
+    /// Namespace in which the Pods of all pipelines run; without it, that of each pipeline.
+    #[arg(long, value_name = "NAMESPACE", env = "STREAMS_WORKLOAD_NAMESPACE")]
+    workload_namespace: Option<String>,
+}
+
+/// Form of what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Yaml,
+    Json,
+    Rendered,
+}
+
+/// Renders the files. Exit code 0: done; 1: a pipeline has faults, the others are printed; 2: something could not be
+/// read.
+pub(super) fn run(args: &Args) -> ExitCode {
+    let input = input::read(&args.files);
+    input.report();
+    let mut is_valid = true;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut items = Vec::new();
+    for document in &input.documents {
+        let answer = judge(document);
+        is_valid &= answer.pipeline.is_ok();
+        let printed = match (args.output, answer.pipeline) {
+            (Output::Rendered, pipeline) => print_rendered(&mut out, document, &pipeline),
+            (_, Err(faults)) => {
+                print_faults(document, &faults);
+                Ok(())
+            }
+            (Output::Yaml, Ok(pipeline)) => print_yaml(&mut out, &objects(document, &pipeline, args)),
+            (Output::Json, Ok(pipeline)) => {
+                items.extend(objects(document, &pipeline, args));
+                Ok(())
+            }
+        };
+        if printed.is_err() {
+            // A reader that closed its end has seen enough.
+            break;
+        }
+    }
+    if args.output == Output::Json {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+        let _ = writeln!(out, "{list:#}");
+    }
+    let _ = out.flush();
+    exit_code(&input, is_valid)
+}
+
+fn print_faults(document: &Document, faults: &[Fault]) {
+    for fault in faults {
+        let line = document.line_of(&fault.field);
+        let file = &document.place.file;
+        let (namespace, name) = (document.namespace(), document.name());
+        eprintln!("{file}:{line}: {namespace}/{name}: {}: {}", fault.field, fault.message);
+    }
+}
+
+fn print_yaml(out: &mut impl Write, objects: &[Value]) -> io::Result<()> {
+    for object in objects {
+        let text = to_yaml(object).map_err(io::Error::other)?;
+        write!(out, "---\n{text}")?;
+    }
+    Ok(())
+}
+
+/// The ConfigMap and the Pods, generation 0, in the order in which they would be created.
+fn objects(document: &Document, pipeline: &ValidPipeline, args: &Args) -> Vec<Value> {
+    let uid = document.object.pointer("/metadata/uid").and_then(Value::as_str);
+    let owner = Owner {
+        namespace: document.namespace().to_owned(),
+        name: document.name().to_owned(),
+        uid: uid.unwrap_or(NO_UID).to_owned(),
+    };
+    let namespace = args.workload_namespace.as_deref().unwrap_or(&owner.namespace);
+    let rendered = render(pipeline);
+    let config = config_map(&rendered.config, &owner, pipeline.revision(), namespace);
+    let mut objects = vec![json!(config)];
+    for set in WorkloadSet::ALL {
+        let Some(template) = rendered.set(set) else { continue };
+        for ordinal in Ordinal::all(pipeline.counts().of(set)) {
+            let identity = PodIdentity {
+                base: &template.base,
+                set,
+                ordinal,
+                generation: Generation::default(),
+                revision: pipeline.revision(),
+                owner: &owner,
+                namespace,
+                failures: 0,
+                static_membership: pipeline.spec().rollout.pod_replacement_policy == PodReplacementPolicy::Failed,
+            };
+            objects.push(pod_from_template(&template.template, &identity));
+        }
+    }
+    objects
+}
+
+fn print_rendered(
+    out: &mut impl Write,
+    document: &Document,
+    pipeline: &Result<Box<ValidPipeline>, Vec<Fault>>,
+) -> io::Result<()> {
+    let (name, namespace) = (document.name(), document.namespace());
+    let line = match pipeline {
+        Err(faults) => json!({"name": name, "namespace": namespace, "faults": faults}),
+        Ok(pipeline) => {
+            let rendered = render(pipeline);
+            let config = &rendered.config;
+            let wanted = pipeline.counts().canary > 0;
+            let canary = rendered.canary.as_ref().filter(|_| wanted);
+            json!({
+                "name": name,
+                "namespace": namespace,
+                "configVersion": config.version,
+                "configMap": {"name": config.name, "labels": config.labels, "text": config.text},
+                "sets": {
+                    "primary": set(&rendered.primary, pipeline.counts().primary),
+                    "canary": canary.map(|canary| set(canary, pipeline.counts().canary)),
+                },
+            })
+        }
+    };
+    writeln!(out, "{line}")
+}
+
+fn set(set: &SetTemplate, replicas: u16) -> Value {
+    json!({"baseName": set.base.as_str(), "replicas": replicas, "template": set.template})
+}

@@ -1,0 +1,156 @@
+//! Whose an object is, its owner-uid label says: what is not the pipeline's is neither changed nor deleted.
+
+use serde_json::{Value, json};
+use testkit::users;
+
+use super::release::{Release, pipeline};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_pod_under_our_name_stays_as_it_is_and_the_pipeline_says_name_collision() {
+    let release = Release::get().await;
+    let namespace = release.cluster.namespace("foreign-pod").await.unwrap();
+    let foreign = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "svc-pipeline-p-0-1-0", "namespace": namespace, "labels": {"app": "someone-elses"}},
+        "spec": {"containers": [{"name": "c", "image": "registry.example/other:1"}]},
+    });
+    release.cluster.apply(&[foreign]).await.unwrap();
+    release.cluster.apply(&[pipeline(&namespace, "p", 3)]).await.unwrap();
+    release.until_ready_is(&namespace, "p", "False/NameCollision").await;
+    let stands = release.get_object(&namespace, "pod", "svc-pipeline-p-0-1-0").await;
+    assert_eq!(stands["metadata"]["labels"], json!({"app": "someone-elses"}));
+    assert_eq!(stands["metadata"]["deletionTimestamp"], Value::Null);
+    assert_untouched_by_us(release, &namespace, "svc-pipeline-p-0-1-0").await;
+
+    // When the name is free the pipeline goes on by itself.
+    let delete = [
+        "delete",
+        "pod",
+        "svc-pipeline-p-0-1-0",
+        "--namespace",
+        &namespace,
+        "--grace-period=0",
+        "--force",
+    ];
+    release.cluster.kubectl(&delete).await.unwrap();
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    assert_eq!(release.list(&namespace, "pods").await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_config_map_under_our_name_stays_as_it_is_and_the_pipeline_says_name_collision() {
+    let release = Release::get().await;
+    // Its name depends on the config alone, so a first pipeline tells it.
+    let elsewhere = release.cluster.namespace("config-name").await.unwrap();
+    release.cluster.apply(&[pipeline(&elsewhere, "p", 1)]).await.unwrap();
+    release.until_ready_is(&elsewhere, "p", "True/Ready").await;
+    let config_maps = release.list(&elsewhere, "configmaps").await;
+    let ours = config_maps
+        .iter()
+        .map(|object| object["metadata"]["name"].as_str().unwrap());
+    let name = ours
+        .into_iter()
+        .find(|name| name.starts_with("svc-pipeline-p-0-"))
+        .unwrap();
+
+    let namespace = release.cluster.namespace("foreign-config").await.unwrap();
+    let foreign = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": {"mine": "yes"},
+    });
+    release.cluster.apply(&[foreign]).await.unwrap();
+    let before = release.get_object(&namespace, "configmap", name).await;
+    release.cluster.apply(&[pipeline(&namespace, "p", 1)]).await.unwrap();
+    release.until_ready_is(&namespace, "p", "False/NameCollision").await;
+    assert_eq!(release.get_object(&namespace, "configmap", name).await, before);
+    assert_eq!(
+        release.list(&namespace, "pods").await,
+        Vec::<Value>::new(),
+        "no Pod mounts another's config"
+    );
+    assert_untouched_by_us(release, &namespace, name).await;
+}
+
+/// No write of ours to that object succeeded.
+async fn assert_untouched_by_us(release: &Release, namespace: &str, name: &str) {
+    let records = release.cluster.audit().now().unwrap();
+    let ours = records
+        .iter()
+        .filter(|record| record.user == users::OPERATOR && record.is_write() && record.succeeded());
+    let touched: Vec<String> = ours
+        .filter(|record| record.namespace == namespace && record.name == name)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(touched, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn creates_are_plain_deletes_carry_a_uid_and_nothing_made_is_ever_changed() {
+    let release = Release::get().await;
+    let namespace = release.cluster.namespace("plain").await.unwrap();
+    release.cluster.apply(&[pipeline(&namespace, "p", 3)]).await.unwrap();
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    let patch = |patch: &'static str| {
+        let namespace = namespace.clone();
+        async move {
+            let arguments = [
+                "patch",
+                "spipe",
+                "p",
+                "--namespace",
+                &namespace,
+                "--type=merge",
+                "--patch",
+                patch,
+            ];
+            release.cluster.kubectl(&arguments).await.unwrap();
+        }
+    };
+    // A new image, another config, fewer Pods, and no history: every kind of delete there is.
+    patch(r#"{"spec": {"image_name": "registry.example/consumer:2"}}"#).await;
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    patch(r#"{"spec": {"pipeline_config": {"env": {"a": "b"}}, "revisionHistoryLimit": 0}}"#).await;
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    patch(r#"{"spec": {"replicas": 1}}"#).await;
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+
+    let admin = release.cluster.admin().await.unwrap();
+    let records = release
+        .cluster
+        .audit()
+        .since_by(users::OPERATOR, testkit::audit::Mark::default(), &admin)
+        .await
+        .unwrap();
+    let made = ["pods", "configmaps", "controllerrevisions"];
+    let writes: Vec<_> = records
+        .iter()
+        .filter(|record| record.is_write() && record.namespace == namespace && made.contains(&record.resource.as_str()))
+        .collect();
+    let deletes: Vec<_> = writes.iter().filter(|record| record.verb == "delete").collect();
+    for kind in made {
+        assert!(
+            deletes.iter().any(|record| record.resource == kind),
+            "no delete of {kind} was seen"
+        );
+    }
+    for delete in deletes {
+        assert!(delete.preconditions.uid.is_some(), "{delete}");
+    }
+    for write in writes {
+        match write.verb.as_str() {
+            "create" | "delete" => {}
+            // That a revision has completed is noted on it; its content stays.
+            "patch" if write.resource == "controllerrevisions" => {
+                let body = write.body.as_ref().unwrap();
+                assert_eq!(body.get("data"), None, "{write}");
+                assert!(body["metadata"]["uid"].is_string(), "{write}");
+            }
+            _ => panic!("{write}"),
+        }
+    }
+    for object in release.list(&namespace, "configmaps").await {
+        let ours = object["metadata"]["labels"]["streams.sentry.io/managed-by"] == "streaming-operator";
+        assert!(!ours || object["immutable"] == true, "{object}");
+    }
+}

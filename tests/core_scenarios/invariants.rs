@@ -1,0 +1,179 @@
+//! What must never happen, judged at the moment of each write, with numbers of their own.
+
+use std::collections::BTreeSet;
+
+use streaming_operator::api::{PodReplacementPolicy, StreamingPipelineStatus};
+use streaming_operator::core::plan::{Decision, DeleteReason, PodDelete, PodPlan};
+
+use crate::cluster::{Quality, SimPod, UID, quality};
+use crate::operator::World;
+
+fn ours(world: &World) -> impl Iterator<Item = &SimPod> {
+    world.cluster.pods.values().filter(|pod| pod.owner == UID)
+}
+
+/// Places with a Pod that serves as far as the operator can know. What the kubelet and people did since the last event it
+/// cannot; what it deleted itself it must.
+fn serving(world: &World) -> impl Iterator<Item = &SimPod> {
+    let cached = world
+        .cluster
+        .cache
+        .values()
+        .filter(|pod| pod.owner == UID && pod.is_ready());
+    cached.filter(|pod| !world.deleted.contains(&pod.uid))
+}
+
+fn total(world: &World) -> usize {
+    usize::from(world.wanted.total())
+}
+
+fn max_unavailable(world: &World) -> usize {
+    usize::from(world.wanted.max_unavailable).clamp(1, total(world).saturating_sub(1).max(1))
+}
+
+fn hands_over(world: &World) -> bool {
+    total(world) == 1 && world.wanted.policy == PodReplacementPolicy::TerminatingOrFailed
+}
+
+/// Below this number of available Pods the operator may not go.
+fn floor(world: &World, why: DeleteReason) -> usize {
+    let floor = if hands_over(world) {
+        1
+    } else {
+        total(world) - max_unavailable(world).min(total(world))
+    };
+    if why == DeleteReason::ScaleDown {
+        floor.max(total(world).min(1))
+    } else {
+        floor
+    }
+}
+
+pub(crate) fn of_delete(world: &World, delete: &PodDelete) {
+    assert!(
+        !delete.uid.is_empty(),
+        "{} is deleted without a precondition",
+        delete.name
+    );
+    if let Some(pod) = world.cluster.pods.get(&delete.name).filter(|pod| pod.uid == delete.uid) {
+        assert_eq!(pod.owner, UID, "a Pod of another owner is deleted: {}", delete.name);
+    }
+    assert!(
+        delete.force || !world.deleted.contains(&delete.uid),
+        "{} is deleted twice",
+        delete.name
+    );
+    if total(world) == 0 || !serving(world).any(|pod| pod.uid == delete.uid) {
+        return;
+    }
+    let others = serving(world).filter(|pod| pod.uid != delete.uid);
+    let after = others.map(SimPod::place).collect::<BTreeSet<_>>().len();
+    let floor = floor(world, delete.why);
+    assert!(
+        after >= floor,
+        "{} goes ({:?}) and leaves {after} available, the floor is {floor}",
+        delete.name,
+        delete.why
+    );
+}
+
+pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
+    let set = plan.set.to_string();
+    let ordinal = plan.name.ordinal.to_string();
+    let here: Vec<_> = ours(world)
+        .filter(|pod| pod.set == set && pod.ordinal == ordinal)
+        .collect();
+    let name = plan.name.to_string();
+    if here.iter().any(|pod| pod.name == name) {
+        return; // sent again after a lost answer
+    }
+    let live = here.iter().filter(|pod| pod.is_live()).count();
+    assert!(
+        live <= usize::from(hands_over(world)),
+        "{name} is made beside {live} live Pods"
+    );
+    let terminating = here
+        .iter()
+        .filter(|pod| pod.deleted.is_some() && !pod.is_ended())
+        .count();
+    match world.wanted.policy {
+        PodReplacementPolicy::Failed => assert_eq!(terminating, 0, "{name} is made beside a terminating Pod"),
+        PodReplacementPolicy::TerminatingOrFailed => {
+            assert!(terminating <= 1, "{name} beside {terminating} terminating")
+        }
+    }
+    let all = ours(world).filter(|pod| pod.is_live()).count();
+    let most = total(world) + usize::from(total(world) == 1);
+    assert!(
+        all < most,
+        "{name} is made beside {all} live Pods, {} are wanted",
+        total(world)
+    );
+    let map = format!("svc-{}", plan.revision.as_str().chars().next().expect("ten digits"));
+    assert!(
+        world.cluster.config_maps.contains_key(&map),
+        "{name} is made before its ConfigMap {map}"
+    );
+    assert!(
+        world.cluster.revisions.contains_key(&format!("svc-{}", plan.revision)),
+        "{name} is made before its ControllerRevision"
+    );
+    broken_takes_few(world, plan, decision);
+}
+
+/// A revision that does not work takes no more than `maxUnavailable` places while there is one to return to.
+fn broken_takes_few(world: &World, plan: &PodPlan, decision: &Decision) {
+    let revision = plan.revision.as_str();
+    let current = decision.facts.current_revision.as_ref();
+    if quality(revision) == Quality::Good || current.is_none_or(|current| current.as_str() == revision) {
+        return;
+    }
+    let of_it = |pod: &&SimPod| pod.revision == revision && pod.deleted.is_none();
+    let mut places: BTreeSet<_> = ours(world).filter(of_it).map(SimPod::place).collect();
+    places.insert((plan.set.to_string(), plan.name.ordinal.to_string()));
+    let most = max_unavailable(world);
+    assert!(
+        places.len() <= most,
+        "the broken revision {revision} takes {} places, at most {most}",
+        places.len()
+    );
+}
+
+pub(crate) fn of_config_map(world: &World, name: &str) {
+    let digit = name.chars().last().expect("a name");
+    let used = ours(world).any(|pod| pod.revision.starts_with(digit));
+    assert!(!used, "ConfigMap {name} is deleted while a Pod mounts it");
+}
+
+pub(crate) fn of_status(world: &World, status: &StreamingPipelineStatus) {
+    if let Some(current) = status.current_revision.as_deref() {
+        assert_eq!(
+            quality(current),
+            Quality::Good,
+            "the broken revision {current} became current"
+        );
+    }
+    let condition = |type_: &str| {
+        let found = status.conditions.iter().find(|condition| condition.type_ == type_);
+        found.unwrap_or_else(|| panic!("condition {type_} is missing"))
+    };
+    assert_eq!(status.conditions.len(), 8);
+    assert_eq!(status.observed_generation, Some(world.generation));
+    let holds = |type_| condition(type_).status == "True";
+    let (ready, reconciling, stalled) = (holds("Ready"), holds("Reconciling"), holds("Stalled"));
+    let exactly_one = usize::from(ready) + usize::from(reconciling) + usize::from(stalled) == 1;
+    assert!(
+        exactly_one,
+        "Ready {ready}, Reconciling {reconciling}, Stalled {stalled}"
+    );
+    assert!(!ready || holds("Available"), "Ready and not Available");
+    assert!(!ready || !holds("RolloutPaused"), "Ready and held");
+    assert!(
+        !(ready && condition("Progressing").status != "True"),
+        "Ready and not Progressing"
+    );
+    assert!(
+        !(ready && status.available_replicas != i32::from(world.wanted.total())),
+        "Ready without its Pods"
+    );
+}

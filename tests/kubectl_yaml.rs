@@ -1,0 +1,76 @@
+//! The table `yaml/kubectl.jsonl`, by which the tests of the reader of manifests go, says what the real kubectl does.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize)]
+struct Row {
+    yaml: String,
+    /// `None`: kubectl refuses it.
+    json: Option<String>,
+}
+
+fn rows() -> Vec<Row> {
+    let rows = include_str!("yaml/kubectl.jsonl").lines();
+    rows.map(|row| serde_json::from_str(row).expect("a row")).collect()
+}
+
+/// An object with the YAML as its spec.
+fn document(yaml: &str) -> String {
+    let mut document = "apiVersion: v1\nkind: X\nmetadata: {name: x}\nspec:\n".to_owned();
+    for line in yaml.split('\n') {
+        let indent = if line.is_empty() { "" } else { "  " };
+        writeln!(document, "{indent}{line}").expect("a String takes it");
+    }
+    document
+}
+
+/// Lets kubectl read a manifest without a cluster, and print what it read.
+fn kubectl(manifest: &str) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/control-plane/build.sh");
+    let built = Command::new(script)
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("the build script");
+    let folder = String::from_utf8(built.stdout).expect("a path");
+    let folder = folder.lines().last().expect("the folder of kubectl");
+    let mut child = Command::new(Path::new(folder).join("kubectl"))
+        .args(["label", "--local", "-f", "-", "a=b", "-o", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("kubectl");
+    let mut stdin = child.stdin.take().expect("its stdin");
+    // It stops reading at the first fault.
+    let _ = stdin.write_all(manifest.as_bytes());
+    drop(stdin);
+    child.wait_with_output().expect("its output")
+}
+
+#[test]
+fn the_table_says_what_kubectl_reads() {
+    let readable: Vec<Row> = rows().into_iter().filter(|row| row.json.is_some()).collect();
+    let manifest: Vec<_> = readable.iter().map(|row| document(&row.yaml)).collect();
+    let output = kubectl(&manifest.join("---\n"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
+    let read: Vec<Value> = read.collect::<Result<_, _>>().expect("objects");
+    assert_eq!(read.len(), readable.len());
+    for (row, object) in readable.iter().zip(read) {
+        let expected: Value = serde_json::from_str(row.json.as_deref().unwrap_or_default()).expect("JSON");
+        assert_eq!(object["spec"], expected, "{}", row.yaml);
+    }
+}
+
+#[test]
+fn the_table_says_what_kubectl_refuses() {
+    for row in rows().into_iter().filter(|row| row.json.is_none()) {
+        assert!(!kubectl(&document(&row.yaml)).status.success(), "{}", row.yaml);
+    }
+}

@@ -1,0 +1,180 @@
+//! The operator as a program: bad flags, what it says when something is missing, and how it ends.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use testkit::control_plane::{ControlPlane, Options};
+use testkit::install::{Roles, Webhooks};
+use testkit::operator::{Launch, Operator};
+use testkit::wait::{self, Seen};
+use testkit::{assets, http, ports, workdir};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_streaming-operator");
+
+fn run(flags: &[&str]) -> Output {
+    let mut command = Command::new(BINARY);
+    // A variable of the developer's shell must not change a test.
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STREAMS_")) {
+        command.env_remove(name);
+    }
+    command.args(flags).output().expect("the program")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn bad_flags_are_all_told_at_once_with_exit_code_2() {
+    let output = run(&["run", "--lease-duration=5s", "--tls-mode=files", "--http-addr=nowhere"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = stderr(&output);
+    assert_eq!(told.lines().count(), 3, "{told}");
+    for flag in ["--renew-deadline", "--tls-dir", "--http-addr"] {
+        assert!(told.contains(flag), "{told}");
+    }
+}
+
+#[test]
+fn a_flag_that_does_not_exist_is_exit_code_2() {
+    assert_eq!(run(&["run", "--no-such-flag"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_version_has_the_commit_and_the_kubernetes_api() {
+    let output = run(&["--version"]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.starts_with("streaming-operator 0.1.0 (commit "), "{text}");
+    assert!(text.contains("Kubernetes API v1.33 or later"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_is_taken_is_named_with_exit_code_2() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap().to_string();
+    let flag = format!("--http-addr={addr}");
+    let output = tokio::task::spawn_blocking(move || run(&["run", &flag])).await.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains(&format!("--http-addr {addr} cannot be listened to")),
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// A kubeconfig of a server that does not answer.
+fn away() -> (PathBuf, PathBuf) {
+    let folder = workdir::workdir("away").unwrap();
+    let port = ports::free_port().unwrap();
+    let text = format!(
+        r#"{{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "contexts": [{{"name": "c", "context": {{"cluster": "c", "user": "u"}}}}],
+            "clusters": [{{"name": "c", "cluster": {{"server": "http://127.0.0.1:{port}"}}}}],
+            "users": [{{"name": "u", "user": {{}}}}]}}"#
+    );
+    let kubeconfig = folder.join("kubeconfig");
+    std::fs::write(&kubeconfig, text).unwrap();
+    (kubeconfig, folder.join("operator.log"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_api_server_is_away_it_waits_alive_and_not_ready_and_says_so() {
+    let (kubeconfig, log) = away();
+    let launch = Launch {
+        binary: BINARY.into(),
+        kubeconfig,
+        namespace: "ops".to_owned(),
+        webhook_port: ports::free_port().unwrap(),
+        http_port: ports::free_port().unwrap(),
+        arguments: Vec::new(),
+        environment: Vec::new(),
+        log,
+    };
+    let operator = launch.start().unwrap();
+    said(&operator, "the API server cannot be asked; waits for it").await;
+    assert_eq!(http::get(&operator.url("/livez")).await.unwrap().0, 200);
+    let (code, body) = http::get(&operator.url("/readyz")).await.unwrap();
+    assert_eq!(code, 503, "{body}");
+    operator.terminate().unwrap();
+    assert_eq!(operator.wait().await.unwrap().code(), Some(0));
+}
+
+async fn said(operator: &Operator, text: &str) {
+    let look = async || Ok(Seen::when(operator.log_tail(60), |log| log.contains(text)));
+    wait::until(text, wait::DEADLINE, look).await.unwrap();
+}
+
+async fn ends_with(launch: &Launch, code: i32) -> String {
+    let operator = launch.start().unwrap();
+    let status = operator.wait().await.unwrap();
+    let log = operator.log_tail(60);
+    assert_eq!(status.code(), Some(code), "{log}");
+    log
+}
+
+/// One story, for each step needs the one before.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told() {
+    let cluster = ControlPlane::start(Options::api_server()).await.unwrap();
+    let namespace = cluster.namespace("ops").await.unwrap();
+    let launch = Launch::new(BINARY, &cluster, &namespace)
+        .unwrap()
+        .with(&["--shutdown-delay=0s"]);
+
+    // No rights at all: not even the CRD may be looked for.
+    let log = ends_with(&launch, 4).await;
+    assert!(
+        log.contains("does not grant: get customresourcedefinitions.apiextensions.k8s.io"),
+        "{log}"
+    );
+    assert!(log.contains("create pods"), "{log}");
+
+    cluster.install_roles(&Roles::everywhere(&namespace)).await.unwrap();
+    let log = ends_with(&launch, 4).await;
+    assert!(
+        log.contains("CustomResourceDefinition streamingpipelines.streams.sentry.io is not there"),
+        "{log}"
+    );
+    assert!(
+        !log.lines().last().unwrap_or_default().contains("does not grant"),
+        "{log}"
+    );
+
+    cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
+    cluster
+        .install_webhooks(&Webhooks::new(&namespace, launch.webhook_port))
+        .await
+        .unwrap();
+    let operator = launch.start().unwrap();
+    operator.ready().await.unwrap();
+    operator.terminate().unwrap();
+    assert_eq!(
+        operator.wait().await.unwrap().code(),
+        Some(0),
+        "{}",
+        operator.log_tail(30)
+    );
+    assert!(
+        operator.log_tail(10).contains("gave the lease up"),
+        "{}",
+        operator.log_tail(10)
+    );
+
+    // A second signal does not wait for the delay.
+    let operator = launch.clone().with(&["--shutdown-delay=600s"]);
+    let operator = Launch {
+        arguments: vec!["--shutdown-delay=600s".to_owned()],
+        ..operator
+    };
+    let operator = operator.start().unwrap();
+    operator.ready().await.unwrap();
+    operator.terminate().unwrap();
+    said(&operator, "SIGTERM: stops").await;
+    operator.terminate().unwrap();
+    assert_eq!(operator.wait().await.unwrap().code(), Some(130));
+}
