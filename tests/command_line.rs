@@ -1,5 +1,12 @@
 //! `validate` and `render` as people and pipelines call them: what they print, and their exit codes.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on ends in a panic"
+)]
+
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 

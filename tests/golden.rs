@@ -2,6 +2,13 @@
 //! but for the differences that `golden/differences.tsv` lists one by one: id, the reason (see [`REASONS`]), what Python
 //! did, what we do.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on ends in a panic"
+)]
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

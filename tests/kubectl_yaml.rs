@@ -1,5 +1,12 @@
 //! The table `yaml/kubectl.jsonl`, by which the tests of the reader of manifests go, says what the real kubectl does.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on ends in a panic"
+)]
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;

@@ -1,5 +1,12 @@
 //! Properties of defaulting, validation and rendering that hold for any input.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on ends in a panic"
+)]
+
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde::Deserialize;

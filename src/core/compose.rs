@@ -318,13 +318,26 @@ fn deployment_additions(
         .map(|(key, value)| (key.clone(), Value::String(value.clone())))
         .collect();
     labels.insert("env".to_owned(), json!(WorkloadSet::Primary.as_str()));
-    object(json!({
-        "metadata": {"name": base, "labels": labels.clone()},
-        "spec": {"template": {
-            "metadata": {"labels": labels, "annotations": {meta::ANNOTATION_CONFIG_VERSION: version}},
-            "spec": {"containers": [container], "volumes": volumes},
-        }},
-    }))
+    // Values are moved: `json!` would copy them.
+    let pod = fields([
+        ("containers", Value::Array(vec![Value::Object(container)])),
+        ("volumes", Value::Array(volumes)),
+    ]);
+    let annotations = json!({meta::ANNOTATION_CONFIG_VERSION: version});
+    let metadata = fields([("name", json!(base)), ("labels", Value::Object(labels.clone()))]);
+    let of_pod = fields([("labels", Value::Object(labels)), ("annotations", annotations)]);
+    let template = fields([("metadata", of_pod.into()), ("spec", pod.into())]);
+    fields([
+        ("metadata", metadata.into()),
+        ("spec", fields([("template", template.into())]).into()),
+    ])
+}
+
+fn fields<const N: usize>(fields: [(&str, Value); N]) -> OpenObject {
+    fields
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// In what the canary differs from the primary.

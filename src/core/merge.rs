@@ -198,11 +198,11 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> OpenObject {
+    fn object(value: &Value) -> OpenObject {
         value.as_object().cloned().expect("an object")
     }
 
-    fn merged(base: Value, over: Value, lists: Lists) -> (Value, Vec<Conflict>) {
+    fn merged(base: &Value, over: &Value, lists: Lists) -> (Value, Vec<Conflict>) {
         let mut base = object(base);
         let mut conflicts = Vec::new();
         merge(&mut base, object(over), lists, &At::Root, &mut conflicts);
@@ -212,8 +212,8 @@ mod tests {
     #[test]
     fn objects_are_merged_lists_are_joined_and_scalars_are_replaced() {
         let (value, conflicts) = merged(
-            json!({"a": {"b": 1, "c": "x"}, "l": [1]}),
-            json!({"a": {"c": "y", "d": null}, "l": [2], "n": {}}),
+            &json!({"a": {"b": 1, "c": "x"}, "l": [1]}),
+            &json!({"a": {"c": "y", "d": null}, "l": [2], "n": {}}),
             Lists::Append,
         );
         assert_eq!(value, json!({"a": {"b": 1, "c": "y", "d": null}, "l": [1, 2], "n": {}}));
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn every_value_of_another_type_is_a_conflict_and_the_base_stays() {
         let (value, conflicts) = merged(
-            json!({"a": {"i": 1, "f": 1, "n": "x", "b": 0}}),
-            json!({"a": {"i": 2, "f": 1.0, "n": null, "b": false}}),
+            &json!({"a": {"i": 1, "f": 1, "n": "x", "b": 0}}),
+            &json!({"a": {"i": 2, "f": 1.0, "n": null, "b": false}}),
             Lists::Append,
         );
         assert_eq!(value, json!({"a": {"i": 2, "f": 1, "n": "x", "b": 0}}));
@@ -242,9 +242,9 @@ mod tests {
     #[test]
     fn elements_with_a_key_are_merged_into_their_twin_and_others_are_appended() {
         let (value, conflicts) = merged(
-            json!({"containers": [{"name": "a", "image": "i:1", "ports": [{"containerPort": 80}],
+            &json!({"containers": [{"name": "a", "image": "i:1", "ports": [{"containerPort": 80}],
                                     "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}),
-            json!({"containers": [
+            &json!({"containers": [
                 {"name": "a", "image": "i:2", "env": [{"name": "E", "value": "1"}],
                  "ports": [{"containerPort": 80, "protocol": "TCP", "name": "http"}, {"containerPort": 80, "protocol": "UDP"}],
                  "volumeMounts": [{"mountPath": "/v", "readOnly": true}]},
@@ -266,8 +266,8 @@ mod tests {
     #[test]
     fn a_conflict_inside_a_list_names_the_element_of_what_is_merged_over() {
         let (_, conflicts) = merged(
-            json!({"containers": [{"name": "a"}, {"name": "b", "image": "i"}]}),
-            json!({"containers": [{"name": "b", "image": 1}]}),
+            &json!({"containers": [{"name": "a"}, {"name": "b", "image": "i"}]}),
+            &json!({"containers": [{"name": "b", "image": 1}]}),
             Lists::ByKey,
         );
         let found: Vec<_> = conflicts.iter().map(|c| c.path.to_string()).collect();
@@ -278,8 +278,8 @@ mod tests {
     fn a_different_scalar_is_a_conflict_where_nothing_may_be_overwritten() {
         let mut found = Vec::new();
         conflicts(
-            &object(json!({"m": {"name": "other", "l": [1], "same": "x", "t": 1}})),
-            &object(json!({"m": {"name": "ours", "l": [2], "same": "x", "t": "1", "new": 1}})),
+            &object(&json!({"m": {"name": "other", "l": [1], "same": "x", "t": 1}})),
+            &object(&json!({"m": {"name": "ours", "l": [2], "same": "x", "t": "1", "new": 1}})),
             &At::Root,
             &mut found,
         );

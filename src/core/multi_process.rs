@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    fn read(segments: Value) -> (Option<i64>, Vec<String>) {
+    fn read(segments: &Value) -> (Option<i64>, Vec<String>) {
         let config = json!({"pipeline": {"segments": segments}});
         let read = MultiProcess::of(config.as_object().expect("an object"));
         let paths = read.findings.iter().map(|finding| {
@@ -130,18 +130,18 @@ mod tests {
         (read.processes, paths.collect())
     }
 
-    fn step(processes: Value) -> Value {
+    fn step(processes: &Value) -> Value {
         json!({"parallelism": {"multi_process": {"processes": processes}}})
     }
 
     #[test]
     fn the_first_step_that_has_processes_counts() {
         assert_eq!(
-            read(json!([{"steps_config": {"z": step(json!(5)), "a": step(json!(3))}}])),
+            read(&json!([{"steps_config": {"z": step(&json!(5)), "a": step(&json!(3))}}])),
             (Some(5), vec![])
         );
         assert_eq!(
-            read(json!([{}, {"steps_config": {"z": step(json!(null)), "a": step(json!(3))}}])),
+            read(&json!([{}, {"steps_config": {"z": step(&json!(null)), "a": step(&json!(3))}}])),
             (Some(3), vec![])
         );
     }
@@ -157,7 +157,7 @@ mod tests {
             json!({"multi_process": {}}),
         ] {
             assert_eq!(
-                read(json!([{"steps_config": {"a": {"parallelism": parallelism}}}])),
+                read(&json!([{"steps_config": {"a": {"parallelism": parallelism}}}])),
                 (None, vec![]),
                 "{parallelism}"
             );
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn a_second_segment_with_processes_is_a_fault() {
-        let segment = json!({"steps_config": {"a": step(json!(1))}});
+        let segment = json!({"steps_config": {"a": step(&json!(1))}});
         assert_eq!(
-            read(json!([{}, segment, segment])),
+            read(&json!([{}, segment, segment])),
             (Some(1), vec!["segments[2]".to_owned()])
         );
     }
@@ -177,7 +177,7 @@ mod tests {
     fn what_is_no_number_of_processes_is_a_fault_with_its_path() {
         for processes in [json!("4"), json!([4]), json!({}), json!(2.5), json!(-2), json!(1e30)] {
             assert_eq!(
-                read(json!([{"steps_config": {"a": step(processes.clone())}}])),
+                read(&json!([{"steps_config": {"a": step(&processes)}}])),
                 (
                     None,
                     vec!["segments[0].steps_config.a.parallelism.multi_process.processes".to_owned()]
@@ -186,7 +186,7 @@ mod tests {
             );
         }
         assert_eq!(
-            read(json!([{"steps_config": {"a": {"parallelism": {"multi_process": true}}}}])),
+            read(&json!([{"steps_config": {"a": {"parallelism": {"multi_process": true}}}}])),
             (
                 None,
                 vec!["segments[0].steps_config.a.parallelism.multi_process".to_owned()]

@@ -2,7 +2,7 @@
 //!
 //! Must never shorten a name silently: two names cut to the same length would be two owners of one Pod.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Longest name of a Pod's base: 63 (a DNS label) less the longest suffix, `-999-9999`.
 pub const BASE_NAME_LENGTH_MAX: usize = 63 - "-999-9999".len();
@@ -235,7 +235,11 @@ impl Revision {
     #[must_use]
     pub fn of_digest(digest: &[u8; 32]) -> Self {
         let bytes = digest.iter().take(Self::LENGTH / 2);
-        Self(bytes.map(|byte| format!("{byte:02x}")).collect())
+        Self(bytes.fold(String::with_capacity(Self::LENGTH), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        }))
     }
 
     /// `None` unless `text` is ten lower-case hex digits.

@@ -283,6 +283,8 @@ fn scalar_value(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Val
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
 
     fn spec_of(yaml: &str) -> Result<Value, String> {
@@ -330,7 +332,7 @@ mod tests {
         for level in 1..12 {
             let before = level - 1;
             let aliases = vec![format!("*a{before}"); 10].join(", ");
-            yaml.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+            writeln!(yaml, "a{level}: &a{level} [{aliases}]").expect("a String takes it");
         }
         let fault = read(1, &yaml).expect_err("too many values");
         assert_eq!((fault.line, fault.message.contains("aliases")), (6, true));

@@ -179,7 +179,7 @@ const PINS: [Pin; 50] = [
     ),
     (
         |spec| {
-            spec["emergency_patch"] = json!({"spec": {"template": {"spec": {"containers": [{"name": "pipeline-consumer", "image": "app:3"}]}}}})
+            spec["emergency_patch"] = json!({"spec": {"template": {"spec": {"containers": [{"name": "pipeline-consumer", "image": "app:3"}]}}}});
         },
         "899a2d370e",
     ),

@@ -100,7 +100,7 @@ impl Part<'_> {
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, (Vec<Step>, String)> {
-        serde_path_to_error::deserialize(&*self.value).map_err(|error| self.located(error))
+        serde_path_to_error::deserialize(&*self.value).map_err(|error| self.located(&error))
     }
 
     fn read_rest(&self) -> Result<PodSpec, (Vec<Step>, String)> {
@@ -108,10 +108,10 @@ impl Part<'_> {
         // A list that is none is not read element by element, and is at fault here.
         let rest = fields.filter(|(field, value)| !(is_list(field) && value.is_array()));
         let fields = MapDeserializer::new(rest.map(|(field, value)| (field.as_str(), value)));
-        serde_path_to_error::deserialize(fields).map_err(|error| self.located(error))
+        serde_path_to_error::deserialize(fields).map_err(|error| self.located(&error))
     }
 
-    fn located(&self, error: serde_path_to_error::Error<serde_json::Error>) -> (Vec<Step>, String) {
+    fn located(&self, error: &serde_path_to_error::Error<serde_json::Error>) -> (Vec<Step>, String) {
         let mut path = self.path.clone();
         path.extend_from_slice(FieldPath::from(error.path()).steps());
         (path, type_message(error.inner()))

@@ -54,10 +54,10 @@ fn is_told_already(subject: &Subject<'_>, section: &str, name: &str) -> bool {
 
 /// The products of a process's request and the number of processes.
 fn products(subject: &Subject<'_>) -> Vec<Finding> {
-    let factor = subject.processes.processes.unwrap_or(1).max(1);
-    let spec = &*subject.spec;
     // A memory of so many MiB must be countable in bytes, which is how Kubernetes counts it.
     const BYTES_PER_MIB: i64 = 1 << 20;
+    let factor = subject.processes.processes.unwrap_or(1).max(1);
+    let spec = &*subject.spec;
     [
         ("cpu_per_process", spec.cpu_per_process.checked_mul(factor)),
         (

@@ -149,9 +149,8 @@ fn read_field(field: &str, expected: &str, value: &Value, reading: &mut Reading)
         probe.insert(field.to_owned(), value.clone());
     }
     loop {
-        let error = match serde_path_to_error::deserialize::<_, StreamingPipelineSpec>(&probe) {
-            Ok(_) => return probe.get(field).cloned(),
-            Err(error) => error,
+        let Err(error) = serde_path_to_error::deserialize::<_, StreamingPipelineSpec>(&probe) else {
+            return probe.get(field).cloned();
         };
         let path = FieldPath::from(error.path());
         let message = match path.steps() {

@@ -33,25 +33,25 @@ pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPi
     for path in without_effect(subject) {
         all.push(warning(
             "no-effect",
-            path,
+            &path,
             "has no effect: the operator manages Pods, not a Deployment",
         ));
     }
     for path in pod::unknown_fields(subject) {
         let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
-        all.push(warning("unknown-field", path, message));
+        all.push(warning("unknown-field", &path, message));
     }
     let fields = object.get("spec").and_then(Value::as_object);
     for field in fields.into_iter().flatten().map(|(field, _)| field) {
         if !reading::is_field(field) {
             let message = "is no field of a StreamingPipeline; the API server drops it";
-            all.push(warning("unknown-field", FieldPath::spec(field), message));
+            all.push(warning("unknown-field", &FieldPath::spec(field), message));
         }
     }
     all
 }
 
-fn warning(rule: &'static str, path: FieldPath, message: impl Into<String>) -> Warning {
+fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
     Warning {
         rule,
         path: path.to_string(),
@@ -63,15 +63,15 @@ fn of_edit(subject: &Subject<'_>, old: &StreamingPipelineSpec, all: &mut Vec<War
     let spec = &*subject.spec;
     if old.replicas > 0 && spec.replicas == 0 {
         let message = format!("goes from {} to 0: every consumer stops", old.replicas);
-        all.push(warning("scale-to-zero", FieldPath::spec("replicas"), message));
+        all.push(warning("scale-to-zero", &FieldPath::spec("replicas"), message));
     }
     if spec.suspend && !old.suspend {
         let message = "every consumer stops until it is false again";
-        all.push(warning("suspend", FieldPath::spec("suspend"), message));
+        all.push(warning("suspend", &FieldPath::spec("suspend"), message));
     }
     if old.image_name != spec.image_name && old.pipeline_config != spec.pipeline_config {
         let message = "changes together with pipeline_config: if it goes wrong, either may be the cause";
-        all.push(warning("image-and-config", FieldPath::spec("image_name"), message));
+        all.push(warning("image-and-config", &FieldPath::spec("image_name"), message));
     }
 }
 
@@ -84,28 +84,28 @@ fn of_spec(subject: &Subject<'_>, all: &mut Vec<Warning>) {
     if spec.enable_liveness_probe && writes_health != Some(&Value::Bool(true)) {
         let path = FieldPath::spec("pipeline_config").join(path.steps());
         let message = "not true: liveness kills it every 310 s";
-        all.push(warning("liveness-without-health", path, message));
+        all.push(warning("liveness-without-health", &path, message));
     }
     if spec.with_canary && spec.replicas < 2 {
         let message = "has no effect with fewer than 2 replicas";
         all.push(warning(
             "canary-without-replicas",
-            FieldPath::spec("with_canary"),
+            &FieldPath::spec("with_canary"),
             message,
         ));
     }
     if !is_pinned(&spec.image_name) {
         let message = "has no tag, or latest: which version runs depends on when a node pulled it";
-        all.push(warning("image-tag", FieldPath::spec("image_name"), message));
+        all.push(warning("image-tag", &FieldPath::spec("image_name"), message));
     }
     if spec.emergency_patch.as_ref().is_some_and(|patch| !patch.is_empty()) {
         let message = "is in force: it overrides what is rendered until it is removed";
-        all.push(warning("emergency-patch", FieldPath::spec("emergency_patch"), message));
+        all.push(warning("emergency-patch", &FieldPath::spec("emergency_patch"), message));
     }
     if spec.replicas == 1 && spec.rollout.pod_replacement_policy == PodReplacementPolicy::Failed {
         let path = FieldPath::spec("rollout").key("podReplacementPolicy");
         let message = "with 1 replica, no consumer runs until the new Pod is available";
-        all.push(warning("single-replica-failed", path, message));
+        all.push(warning("single-replica-failed", &path, message));
     }
 }
 
@@ -132,12 +132,12 @@ fn of_grace_period(subject: &Subject<'_>, all: &mut Vec<Warning>) {
     let path = || pod::source(subject, &steps);
     if seconds < SECONDS_MIN {
         let message = format!("is {seconds}: under {SECONDS_MIN} a consumer may not commit");
-        all.push(warning("grace-period", path(), message));
+        all.push(warning("grace-period", &path(), message));
     }
     let awaits = subject.spec.rollout.pod_replacement_policy == PodReplacementPolicy::Failed;
     if awaits && seconds > SECONDS_MAX_WHEN_AWAITED {
         let message = format!("is {seconds}: a Pod's place stays empty that long");
-        all.push(warning("grace-period", path(), message));
+        all.push(warning("grace-period", &path(), message));
     }
 }
 
