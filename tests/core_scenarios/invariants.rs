@@ -66,11 +66,14 @@ pub(crate) fn of_delete(world: &World, delete: &PodDelete) {
     if total(world) == 0 || !serving(world).any(|pod| pod.uid == delete.uid) {
         return;
     }
-    let others = serving(world).filter(|pod| pod.uid != delete.uid);
-    let after = others.map(SimPod::place).collect::<BTreeSet<_>>().len();
+    let places = |without: &str| {
+        let pods = serving(world).filter(|pod| pod.uid != without);
+        pods.map(SimPod::place).collect::<BTreeSet<_>>().len()
+    };
+    let (before, after) = (places(""), places(&delete.uid));
     let floor = floor(world, delete.why);
     assert!(
-        after >= floor,
+        after >= floor || after == before,
         "{} goes ({:?}) and leaves {after} available, the floor is {floor}",
         delete.name,
         delete.why

@@ -111,6 +111,7 @@ impl Judge<'_> {
             current = Some(goal.wanted.clone());
             goal.current.clone_from(&current);
             goal.past_deadline = false;
+            holds.clear();
         }
         let mut wakes = self.wakes(&goal, &clock, no_primary_since);
         let dry_run = self.dry_run(&mut goal, &mut holds, &mut wakes);
@@ -391,14 +392,14 @@ impl Judge<'_> {
     fn phase(&self, goal: &Goal, gate: &Gate) -> Phase {
         if self.wanted.revision.is_none() {
             Phase::Stalled
-        } else if goal.budget.wanted == 0 {
-            Phase::Suspended
         } else if goal.failed {
             if goal.failed_in_place {
                 Phase::Failed
             } else {
                 Phase::RolledBack
             }
+        } else if goal.budget.wanted == 0 {
+            Phase::Suspended
         } else if self.is_done(goal) && goal.gate_open {
             Phase::Complete
         } else if self.wanted.paused && self.is_rolling(goal) {
