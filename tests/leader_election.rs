@@ -1,4 +1,9 @@
 //! The lease against an API server within the process, on a paused clock: minutes take milliseconds.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "clippy.toml excuses test functions; what they share is test code too"
+)]
 
 use std::time::Duration;
 
@@ -156,8 +161,8 @@ async fn a_lost_answer_does_not_cost_the_lease() {
     a.until_leads(true).await;
     let mut lost = false;
     api.on_request(move |request| {
-        let lose = request.verb == "update" && !std::mem::replace(&mut lost, true);
-        if lose { Fault::AnswerLost } else { Fault::None }
+        let now = request.verb == "update" && !std::mem::replace(&mut lost, true);
+        if now { Fault::AnswerLost } else { Fault::None }
     });
     sleep(Duration::from_secs(60)).await;
     assert!(

@@ -16,6 +16,9 @@ use super::watch::{self, Scope, Selection};
 use crate::api::StoredPipeline;
 use crate::core::collision::{NameIndex, NameSet, PipelineId};
 
+/// Who is shown every event.
+type Observer = Arc<dyn Fn(&Event<StoredPipeline>) + Send + Sync>;
+
 /// All pipelines. Clones are the same.
 #[derive(Clone)]
 pub struct Pipelines {
@@ -27,7 +30,7 @@ pub struct Pipelines {
     /// Where all Pods run; `None`: each pipeline's in its own namespace.
     workload_namespace: Option<Arc<str>>,
     synced: channel::Sender<bool>,
-    observer: Arc<dyn Fn(&Event<StoredPipeline>) + Send + Sync>,
+    observer: Observer,
 }
 
 struct Inner {

@@ -52,15 +52,20 @@ impl Kind {
 }
 
 /// What is known of one configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
-    /// No whole list was seen yet.
-    #[default]
-    Unknown,
+    /// No whole list was seen yet, and why.
+    Unknown(String),
     /// It does not exist.
     Absent,
     /// It exists.
     Present { uid: String, entries: Vec<Entry> },
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self::Unknown("has not been read yet".to_owned())
+    }
 }
 
 /// One webhook of a configuration.
@@ -100,7 +105,28 @@ impl Entry {
 struct Live {
     seen: Seen,
     written_at: Option<Instant>,
-    fault: SaidOnce,
+    write_fault: SaidOnce,
+    watch_fault: SaidOnce,
+}
+
+impl Live {
+    fn observe(&mut self, kind: Kind, name: &str, seen: Result<Seen, watcher::Error>) {
+        match (seen, &self.seen) {
+            (Ok(seen), _) => {
+                self.watch_fault.clear();
+                self.seen = seen;
+            }
+            (Err(error), known) => {
+                let why = format!("cannot be watched: {error}");
+                self.watch_fault
+                    .warn(format!("{} {name} {why}; trying again", kind.as_str()));
+                // What was seen before holds until something else is seen.
+                if matches!(known, Seen::Unknown(_)) {
+                    self.seen = Seen::Unknown(why);
+                }
+            }
+        }
+    }
 }
 
 /// Puts the published bundle into every entry of the configurations called `name` while this replica leads, and says in
@@ -111,19 +137,11 @@ pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_leader = deps.is_leader.clone();
     let (mut mutating, mut validating) = (Live::default(), Live::default());
-    let mut watch_fault = SaidOnce::default();
     loop {
         tokio::select! {
-            Some((kind, seen)) = changes.next() => match seen {
-                Ok(seen) => {
-                    watch_fault.clear();
-                    let live = match kind { Kind::Mutating => &mut mutating, Kind::Validating => &mut validating };
-                    live.seen = seen;
-                }
-                Err(error) => {
-                    watch_fault.warn(format!("{} {name} cannot be watched: {error}; trying again", kind.as_str()));
-                    continue;
-                }
+            Some((kind, seen)) = changes.next() => match kind {
+                Kind::Mutating => mutating.observe(kind, name, seen),
+                Kind::Validating => validating.observe(kind, name, seen),
             },
             () = changed(&mut bundle) => {}
             () = changed(&mut is_leader) => {}
@@ -215,9 +233,9 @@ async fn write(kind: Kind, live: &mut Live, name: &str, client: &Client, bundle:
     match written.and_then(|written| written.map_err(|error| error.to_string())) {
         Ok(()) => {
             tracing::info!("{} {name}: caBundle written", kind.as_str());
-            live.fault.clear();
+            live.write_fault.clear();
         }
-        Err(why) => live.fault.warn(format!(
+        Err(why) => live.write_fault.warn(format!(
             "caBundle of {} {name} cannot be written: {why}; the API server cannot call the webhook until it is; trying again",
             kind.as_str()
         )),
@@ -234,7 +252,7 @@ fn trusted(name: &str, seen: [&Seen; 2], deps: &Deps) -> Result<(), String> {
     for (kind, seen) in Kind::ALL.into_iter().zip(seen) {
         let kind = kind.as_str();
         let entries = match seen {
-            Seen::Unknown => return Err(format!("{kind} {name} has not been read yet")),
+            Seen::Unknown(why) => return Err(format!("{kind} {name} {why}")),
             Seen::Absent => {
                 return Err(format!(
                     "{kind} {name} does not exist; install it (streaming-operator webhook-config)"

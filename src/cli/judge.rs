@@ -93,7 +93,7 @@ fn parse(document: &Document) -> Result<ValidPipeline, Vec<Violation>> {
             message: fault.message,
         }]
     })?;
-    ValidPipeline::parse(document.name(), &spec)
+    ValidPipeline::take(document.name(), spec)
 }
 
 /// The pipelines of a run, which must not take each other's names.

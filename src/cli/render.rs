@@ -12,7 +12,7 @@ use super::validate::exit_code;
 use super::yaml::to_yaml;
 use crate::api::PodReplacementPolicy;
 use crate::core::names::{Generation, Ordinal, WorkloadSet};
-use crate::core::render::{Owner, PodIdentity, SetTemplate, config_map, pod_from_template, render};
+use crate::core::render::{Owner, PodIdentity, SetTemplate, config_map, pod_from_template};
 use crate::core::valid::ValidPipeline;
 
 /// Stands in for the uid that only an API server gives.
@@ -103,7 +103,7 @@ fn objects(document: &Document, pipeline: &ValidPipeline, args: &Args) -> Vec<Va
         uid: uid.unwrap_or(NO_UID).to_owned(),
     };
     let namespace = args.workload_namespace.as_deref().unwrap_or(&owner.namespace);
-    let rendered = render(pipeline);
+    let rendered = pipeline.rendered();
     let config = config_map(&rendered.config, &owner, pipeline.revision(), namespace);
     let mut objects = vec![json!(config)];
     for set in WorkloadSet::ALL {
@@ -135,7 +135,7 @@ fn print_rendered(
     let line = match pipeline {
         Err(faults) => json!({"name": name, "namespace": namespace, "faults": faults}),
         Ok(pipeline) => {
-            let rendered = render(pipeline);
+            let rendered = pipeline.rendered();
             let config = &rendered.config;
             let wanted = pipeline.counts().canary > 0;
             let canary = rendered.canary.as_ref().filter(|_| wanted);

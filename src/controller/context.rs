@@ -106,29 +106,30 @@ impl Context {
         if object.metadata.uid.as_deref() != Some(uid) {
             return Ok(None);
         }
-        Ok(self.keep_revision(&object))
-    }
-
-    /// Reads a stored revision and keeps it in memory.
-    pub fn keep_revision(&self, object: &ControllerRevision) -> Option<Arc<StoredRevision>> {
-        let (uid, data) = (object.metadata.uid.clone()?, object.data.as_ref()?);
-        let stored = match StoredRevision::decode(&data.0) {
-            Ok(stored) => Arc::new(stored),
-            Err(error) => {
-                tracing::warn!(name = object.metadata.name, %error, "a ControllerRevision cannot be read");
-                return None;
+        let stored = read(&object);
+        if let Some(stored) = &stored {
+            let mut kept = self.stored_revisions();
+            if kept.len() >= STORED_REVISIONS_MAX {
+                // What is still in use comes back with the next pass that needs it.
+                kept.clear();
             }
-        };
-        let mut kept = self.stored_revisions();
-        if kept.len() >= STORED_REVISIONS_MAX {
-            // What is still in use comes back with the next pass that needs it.
-            kept.clear();
+            kept.insert(uid.to_owned(), Arc::clone(stored));
         }
-        kept.insert(uid, Arc::clone(&stored));
-        Some(stored)
+        Ok(stored)
     }
 
     fn stored_revisions(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<StoredRevision>>> {
         self.stored_revisions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a ControllerRevision of ours holds; `None` when it cannot be read.
+pub fn read(object: &ControllerRevision) -> Option<Arc<StoredRevision>> {
+    match StoredRevision::decode(&object.data.as_ref()?.0) {
+        Ok(stored) => Some(Arc::new(stored)),
+        Err(error) => {
+            tracing::warn!(name = object.metadata.name, %error, "a ControllerRevision cannot be read");
+            None
+        }
     }
 }

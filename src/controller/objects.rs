@@ -3,6 +3,7 @@
 //! pipeline's, but for a predecessor's, by its uid.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::ControllerRevision;
@@ -14,7 +15,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Precon
 use kube::core::{ObjectMeta, PartialObjectMetaExt as _};
 use serde::de::DeserializeOwned;
 
-use super::context::Context;
+use super::context::{Context, read};
 use super::errors::{Class, Failure};
 use super::gather::View;
 use super::{owners, pods};
@@ -27,6 +28,7 @@ use crate::core::names::Revision;
 use crate::core::observed::PipelineFacts;
 use crate::core::plan::ActionResult;
 use crate::core::render::{CONFIG_KEY, ConfigMapContent, render};
+use crate::core::revision::revision as revision_of;
 use crate::core::stored_revision::StoredRevision;
 use crate::core::valid::ValidPipeline;
 
@@ -51,19 +53,20 @@ pub(super) async fn create_revision(ctx: &Context, view: &View, revision: &Revis
         revision: view.pipeline.generation.unwrap_or(1),
     };
     let api = Api::<ControllerRevision>::namespaced(ctx.client.clone(), &view.pipeline.namespace);
-    match create(ctx, view, &api, "ControllerRevision", &object).await {
-        Ok(created) => {
-            ctx.keep_revision(&created);
-            ActionResult::Done
-        }
-        Err(Existing::Ours(existing)) => match ctx.keep_revision(&existing) {
-            Some(stored) if stored.spec == spec.stored.spec => ActionResult::AlreadyOurs,
-            _ => ActionResult::NotOurs {
-                holder: format!("ControllerRevision {name}, which holds another spec"),
-            },
-        },
-        Err(Existing::Not(result)) => result,
-    }
+    let (stored, result) = match create(ctx, view, &api, "ControllerRevision", &object).await {
+        Ok(_) => (Some(Arc::clone(&spec.stored)), ActionResult::Done),
+        // What was stored first holds: an earlier release may have rendered it differently.
+        Err(Existing::Ours(existing)) => (read(&existing), ActionResult::AlreadyOurs),
+        Err(Existing::Not(result)) => return result,
+    };
+    let Some(stored) = stored.filter(|stored| revision_of(&stored.spec, &view.pipeline.name) == *revision) else {
+        return ActionResult::NotOurs {
+            holder: format!("ControllerRevision {name}, which holds another spec; delete it to have it made again"),
+        };
+    };
+    ctx.world
+        .remember(&view.pipeline, |memory| memory.made = Some((revision.clone(), stored)));
+    result
 }
 
 /// Creates the ConfigMap of a revision: of the spec's as rendered now, of another rendered again from its stored spec.

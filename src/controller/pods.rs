@@ -203,12 +203,16 @@ async fn body(ctx: &Context, view: &View, plan: &PodPlan) -> Result<Vec<u8>, Act
     serde_json::to_vec(&pod).map_err(|error| unusable(format!("the Pod cannot be written as JSON: {error}")))
 }
 
-/// What is stored of a revision: in the cluster, or, when it is the spec's and was made in this very pass, as rendered.
+/// What is stored of a revision; never what this release would render today.
 pub(super) async fn stored(
     ctx: &Context,
     view: &View,
     revision: &Revision,
 ) -> Result<Arc<StoredRevision>, ActionResult> {
+    let made = ctx.world.remember(&view.pipeline, |memory| memory.made.clone());
+    if let Some((_, stored)) = made.filter(|(made, _)| made == revision) {
+        return Ok(stored);
+    }
     if let Some(object) = view.observed.stored(revision) {
         let found = ctx
             .stored_revision(&view.pipeline.namespace, &object.name, &object.uid)
@@ -216,8 +220,6 @@ pub(super) async fn stored(
         if let Some(stored) = found.map_err(|failure| failure.as_result())? {
             return Ok(stored);
         }
-    } else if let Some(rendered) = view.spec.rendered.as_ref().filter(|spec| spec.revision == *revision) {
-        return Ok(Arc::clone(&rendered.stored));
     }
     Err(ActionResult::Unavailable {
         message: format!("the ControllerRevision of revision {revision} cannot be found; looks again"),

@@ -19,11 +19,13 @@ use crate::caches::id_of;
 use crate::core::plan::notices::of_outcome;
 use crate::core::plan::{Decision, decide};
 use crate::core::status::notices;
-use crate::telemetry::labels::ReconcileResult;
+use crate::telemetry::labels::{ReconcileResult, RetryClass};
 use crate::telemetry::reconcile_span;
 
-/// First and longest wait after a pass that could not read or write what it had to.
-const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// The wait after a first pass that could not read or write what it had to; it doubles with each further one.
+const RETRY_MIN: Duration = Duration::from_secs(1);
+/// The longest such wait, and that for a refusal, which somebody has to mend.
+const RETRY_MAX: Duration = Duration::from_secs(60);
 /// Shortest time between two passes that a pipeline asks for itself: time alone never makes it spin.
 const WAKE_MIN: Duration = Duration::from_millis(100);
 
@@ -83,9 +85,11 @@ pub async fn reconcile(cached: Arc<StoredPipeline>, ctx: Arc<Context>) -> Requeu
         cached.metadata.generation.unwrap_or_default(),
     );
     let (result, after) = async {
-        match pass(&ctx, cached).await {
+        let passed = pass(&ctx, cached).await;
+        let failures = ctx.world.count_pass(&uid, passed.is_ok());
+        match passed {
             Ok(after) => (ReconcileResult::Success, after.map(unsigned)),
-            Err(failure) => failed(&ctx, &failure),
+            Err(failure) => failed(&ctx, &failure, failures),
         }
     }
     .instrument(span)
@@ -100,24 +104,37 @@ pub async fn reconcile(cached: Arc<StoredPipeline>, ctx: Arc<Context>) -> Requeu
     }
 }
 
-/// What follows from a pass that could not be finished. Nothing is forgotten: the next pass begins from what is there.
-fn failed(ctx: &Context, failure: &Failure) -> (ReconcileResult, Option<Duration>) {
-    match failure.class().next() {
-        Next::GiveUp => (ReconcileResult::Abandoned, None),
-        Next::ReadAgain => (ReconcileResult::Retry, Some(Duration::ZERO)),
-        Next::Retry(class) => {
-            ctx.metrics.retried(class);
-            tracing::warn!("{}; tries again in {:?}", failure.in_words(), RETRY.0);
-            (ReconcileResult::Retry, Some(RETRY.0))
-        }
-        Next::Wait(class) => {
-            ctx.metrics.retried(class);
-            tracing::warn!("{}; tries again in {:?}", failure.in_words(), RETRY.1);
-            (ReconcileResult::Refused, Some(RETRY.1))
-        }
-    }
+/// What follows from a pass that could not be finished, the `failures`-th in a row. Nothing is lost: the next pass begins
+/// from what is there.
+fn failed(ctx: &Context, failure: &Failure, failures: u32) -> (ReconcileResult, Option<Duration>) {
+    let (result, class, after) = match failure.class().next() {
+        Next::GiveUp => return (ReconcileResult::Abandoned, None),
+        Next::ReadAgain => (ReconcileResult::Retry, RetryClass::Conflict, Duration::ZERO),
+        Next::Retry(class) => (ReconcileResult::Retry, class, back_off(failures)),
+        Next::Wait(class) => (ReconcileResult::Refused, class, RETRY_MAX),
+    };
+    ctx.metrics.retried(class);
+    tracing::warn!("{}; tries again in {after:?}", failure.in_words());
+    (result, Some(after))
+}
+
+/// 1, 2, 4 and so on up to 60 seconds.
+fn back_off(failures: u32) -> Duration {
+    let doublings = failures.saturating_sub(1).min(16);
+    RETRY_MIN.saturating_mul(1 << doublings).min(RETRY_MAX)
 }
 
 fn unsigned(after: SignedDuration) -> Duration {
     Duration::try_from(after).unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_that_fail_are_tried_again_ever_more_rarely() {
+        let waits = [1, 2, 3, 6, 7, 8, 1000].map(|failures| back_off(failures).as_secs());
+        assert_eq!(waits, [1, 2, 4, 32, 60, 60, 60]);
+    }
 }

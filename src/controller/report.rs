@@ -110,7 +110,8 @@ pub async fn notices(ctx: &Context, view: &View, notices: &[Notice]) {
 
 /// The longest beginning of `text` of at most `bytes` bytes that ends between two characters.
 fn cut(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+    let ends = (0..=bytes.min(text.len())).rev();
+    ends.into_iter().find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
 /// Counts the pipeline's Pods and its rollout.

@@ -22,9 +22,11 @@ use crate::api::meta::LABEL_OWNER_UID;
 use crate::caches::{Cache, Change, Key, Pipelines, Scope, Triggers, owner_of};
 use crate::core::collision::{Claim, PipelineId, rightful_holder};
 use crate::core::in_flight::Ledger;
+use crate::core::names::Revision;
 use crate::core::observed::{Gathered, NamespaceState, Observed, PipelineFacts};
 use crate::core::plan::Wanted;
 use crate::core::settings::Settings;
+use crate::core::stored_revision::StoredRevision;
 
 /// What has been seen and done.
 pub struct World {
@@ -56,6 +58,8 @@ pub struct Memory {
     pub ledger: Ledger,
     /// Deletes that were sent and have no answer yet: uid and name of the Pod.
     pub unanswered_deletes: BTreeMap<String, String>,
+    /// The revision whose ControllerRevision was made, or found, last: the cache may not show it yet.
+    pub made: Option<(Revision, Arc<StoredRevision>)>,
     /// Name of a Pod of ours that another's Pod had when it was to be made. The next try has a higher generation and so
     /// another name; that it is not to be got around like that, this is here for.
     pub taken: Option<String>,
@@ -63,6 +67,8 @@ pub struct Memory {
     pub holds: Holds,
     /// The pipeline as the last own write of it left it, while the cache shows an older one.
     own_write: Option<OwnWrite>,
+    /// How many passes in a row could not be finished.
+    failed_passes: u32,
 }
 
 struct OwnWrite {
@@ -157,6 +163,18 @@ impl World {
         let memory = inner.memories.entry(pipeline.uid.clone()).or_default();
         memory.workload_namespace.clone_from(&pipeline.workload_namespace);
         act(memory)
+    }
+
+    /// Counts a pass of the pipeline with this uid; gives how many in a row could not be finished.
+    pub fn count_pass(&self, uid: &str, finished: bool) -> u32 {
+        let mut inner = self.lock();
+        let memory = inner.memories.entry(uid.to_owned()).or_default();
+        memory.failed_passes = if finished {
+            0
+        } else {
+            memory.failed_passes.saturating_add(1)
+        };
+        memory.failed_passes
     }
 
     /// Forgets pipelines that are gone.

@@ -128,7 +128,7 @@ fn deployments(spec: &StreamingPipelineSpec, ours: OpenObject, canarys: OpenObje
     let mut canary = primary.clone();
     // Cannot conflict: the primary's values are of the same types.
     merge::merge(&mut canary, canarys, Lists::Append, &template_at, &mut Vec::new());
-    if let Some(patch) = &spec.emergency_patch {
+    if let Some(patch) = spec.emergency_patch.as_ref().filter(|patch| !patch.is_empty()) {
         let patch = effective(patch);
         let patch_at = At::Key(&at, "emergency_patch");
         // Conflicts as it does with the primary.

@@ -188,3 +188,115 @@ impl Ledger {
         self.created.is_empty() && self.deleted.is_empty() && self.dry_run.is_none()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::{PodName, WorkloadSet};
+    use super::super::plan::CreateReason;
+    use super::super::plan::fixtures::{at, revision};
+    use super::*;
+
+    fn with_a_create() -> Ledger {
+        let mut ledger = Ledger::default();
+        let plan = PodPlan {
+            name: PodName::parse("svc-0-0").expect("a Pod name"),
+            set: WorkloadSet::Primary,
+            revision: revision('a'),
+            failures: 0,
+            why: CreateReason::Missing,
+        };
+        ledger.creating(&plan, at(0));
+        ledger
+    }
+
+    fn unseen(ledger: &Ledger) -> usize {
+        ledger.unseen().count()
+    }
+
+    #[test]
+    fn a_create_is_remembered_until_the_watch_shows_that_very_pod() {
+        let mut ledger = with_a_create();
+        ledger.created("svc-0-0", "new");
+        ledger.saw_applied("svc-0-0", "old", true);
+        assert_eq!(unseen(&ledger), 1);
+        ledger.saw_applied("svc-0-0", "new", false);
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn a_pod_that_came_and_went_is_remembered_no_more() {
+        let mut ledger = with_a_create();
+        ledger.created("svc-0-0", "new");
+        ledger.saw_deleted("svc-0-0", "new");
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn an_event_that_comes_before_the_answer_is_not_missed() {
+        let mut ledger = with_a_create();
+        ledger.saw_applied("svc-0-0", "new", false);
+        ledger.created("svc-0-0", "new");
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn a_create_without_an_answer_outlives_a_list_and_is_looked_up() {
+        let mut ledger = with_a_create();
+        ledger.list_began();
+        ledger.list_ended();
+        assert_eq!(ledger.unanswered().collect::<Vec<_>>(), ["svc-0-0"]);
+        ledger.not_created("svc-0-0");
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn a_list_clears_what_was_answered_before_it_began_and_nothing_later() {
+        let mut ledger = with_a_create();
+        ledger.created("svc-0-0", "new");
+        ledger.list_began();
+        ledger.deleting("late");
+        ledger.deleted("late");
+        ledger.list_ended();
+        assert_eq!((unseen(&ledger), ledger.is_deleted("late")), (0, true));
+        ledger.list_began();
+        ledger.list_ended();
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn a_delete_is_remembered_until_the_pod_is_seen_terminating_or_gone() {
+        let mut ledger = Ledger::default();
+        ledger.deleting("uid");
+        ledger.saw_applied("svc-0-0", "uid", false);
+        assert!(ledger.is_deleted("uid"));
+        ledger.saw_applied("svc-0-0", "uid", true);
+        assert!(!ledger.is_deleted("uid"));
+        ledger.deleting("other");
+        ledger.not_deleted("other");
+        assert!(ledger.is_empty());
+    }
+
+    #[test]
+    fn a_refused_dry_run_is_asked_again_after_twice_the_time() {
+        let mut ledger = Ledger::default();
+        let settings = Settings::default();
+        let again = |ledger: &Ledger| match ledger.dry_run_of(&revision('a')) {
+            Some(DryRun::Refused { again, .. }) => Some(*again),
+            _ => None,
+        };
+        ledger.dry_run_refused(&revision('a'), at(0), &settings);
+        assert_eq!(again(&ledger), Some(at(10)));
+        ledger.dry_run_refused(&revision('a'), at(10), &settings);
+        assert_eq!(again(&ledger), Some(at(30)));
+        for _ in 0..9 {
+            ledger.dry_run_refused(&revision('a'), at(100), &settings);
+        }
+        assert_eq!(again(&ledger), Some(at(400)));
+        ledger.dry_run_accepted(&revision('b'));
+        assert_eq!(
+            ledger.dry_run_of(&revision('a')),
+            None,
+            "only the last revision is remembered"
+        );
+    }
+}

@@ -16,12 +16,14 @@ pub const REPLICAS_MAX: u16 = 999;
 /// empty.
 #[must_use]
 pub fn mangle(text: &str) -> String {
-    let kept: String = text
-        .replace(['.', '_'], "-")
-        .to_lowercase()
-        .chars()
-        .filter(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))
-        .collect();
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '.' | '_' => kept.push('-'),
+            // One letter at a time is enough: those whose lower case depends on their neighbours are deleted.
+            _ => kept.extend(c.to_lowercase().filter(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))),
+        }
+    }
     kept.trim_matches('-').to_owned()
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::api::meta;
 use crate::api::streaming_pipeline::OpenObject;
 
-use super::compose::CONFIG_VOLUME;
+use super::compose::{CONFIG_VOLUME, Composition};
 use super::names::{BaseName, Generation, Ordinal, Revision, WorkloadSet};
 use super::valid::ValidPipeline;
 
@@ -97,25 +97,31 @@ pub struct PodIdentity<'a> {
     pub static_membership: bool,
 }
 
-/// Renders a valid pipeline: the same bytes for the same spec, whatever `replicas` and `with_canary` say.
+/// What is created for a valid pipeline: the same bytes for the same spec, whatever `replicas` and `with_canary` say. It
+/// was rendered when the pipeline was checked; this is a copy of [`ValidPipeline::rendered`].
 #[must_use]
 pub fn render(pipeline: &ValidPipeline) -> Rendered {
-    let composition = pipeline.composition();
-    let set = |base: &BaseName, template: &OpenObject| SetTemplate {
-        base: base.clone(),
-        template: template.clone(),
-    };
+    pipeline.rendered().clone()
+}
+
+/// What a composition without faults renders to; with the canary set when that is at no fault either.
+pub(super) fn of_composition(composition: Composition, primary: BaseName, has_canary: bool) -> Rendered {
+    let canary = BaseName::parse(&composition.canary_base).filter(|_| has_canary);
     Rendered {
         config: ConfigMapContent {
-            name: composition.config_name.clone(),
-            labels: composition.labels.clone(),
-            text: composition.config_text.clone(),
-            version: composition.config_version.clone(),
+            name: composition.config_name,
+            labels: composition.labels,
+            text: composition.config_text,
+            version: composition.config_version,
         },
-        primary: set(pipeline.primary_base(), &composition.primary),
-        canary: pipeline
-            .base(WorkloadSet::Canary)
-            .map(|base| set(base, &composition.canary)),
+        primary: SetTemplate {
+            base: primary,
+            template: composition.primary,
+        },
+        canary: canary.map(|base| SetTemplate {
+            base,
+            template: composition.canary,
+        }),
     }
 }
 

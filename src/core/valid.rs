@@ -4,8 +4,8 @@
 
 use crate::api::StreamingPipelineSpec;
 
-use super::compose::Composition;
 use super::names::{BaseName, Revision, WorkloadSet};
+use super::render::{self, Rendered};
 use super::revision::revision;
 use super::validation::Subject;
 use super::violation::Violation;
@@ -15,10 +15,8 @@ use super::violation::Violation;
 pub struct ValidPipeline {
     spec: StreamingPipelineSpec,
     revision: Revision,
-    primary: BaseName,
-    canary: Option<BaseName>,
     counts: SetCounts,
-    composition: Composition,
+    rendered: Rendered,
 }
 
 /// How many Pods each set should have.
@@ -64,34 +62,33 @@ impl SetCounts {
 impl ValidPipeline {
     /// Checks `spec` of the object named `object_name` by every rule; gives all faults at once.
     pub fn parse(object_name: &str, spec: &StreamingPipelineSpec) -> Result<Self, Vec<Violation>> {
-        let subject = Subject::of_spec(object_name, spec);
-        let faults = subject.faults();
-        let violations = || faults.into_iter().map(|(rule, finding)| finding.under(rule)).collect();
-        // The rules have checked the name; what could not be parsed here is among the faults.
-        let Some(primary) = BaseName::parse(&subject.composition.primary_base) else {
-            return Err(violations());
-        };
-        let violations: Vec<Violation> = violations();
-        if !violations.is_empty() {
-            return Err(violations);
+        Self::take(object_name, spec.clone())
+    }
+
+    /// [`ValidPipeline::parse`] of a spec that is needed no more, without a copy of it.
+    pub fn take(object_name: &str, spec: StreamingPipelineSpec) -> Result<Self, Vec<Violation>> {
+        let subject = Subject::of_spec(object_name, &spec);
+        let faults = subject.faults().into_iter();
+        let violations: Vec<Violation> = faults.map(|(rule, finding)| finding.under(rule)).collect();
+        let canary_is_at_fault = subject.canary_is_at_fault();
+        let Subject {
+            pipeline_name,
+            composition,
+            ..
+        } = subject;
+        // The rules have checked the name, so either both say no or none does.
+        match BaseName::parse(&composition.primary_base) {
+            Some(primary) if violations.is_empty() => Ok(Self {
+                revision: revision(&spec, object_name),
+                counts: SetCounts::of_spec(&spec),
+                rendered: render::of_composition(composition, primary, !canary_is_at_fault),
+                spec: StreamingPipelineSpec {
+                    pipeline_name: Some(pipeline_name),
+                    ..spec
+                },
+            }),
+            _ => Err(violations),
         }
-        let canary = if subject.canary_is_at_fault() {
-            None
-        } else {
-            BaseName::parse(&subject.composition.canary_base)
-        };
-        let spec = StreamingPipelineSpec {
-            pipeline_name: Some(subject.pipeline_name),
-            ..spec.clone()
-        };
-        Ok(Self {
-            revision: revision(&spec, object_name),
-            counts: SetCounts::of_spec(&spec),
-            primary,
-            canary,
-            composition: subject.composition,
-            spec,
-        })
     }
 
     /// The spec, with `pipeline_name` filled in.
@@ -109,17 +106,14 @@ impl ValidPipeline {
     /// What the Pods of `set` are named with; `None` only for a canary that the spec does not ask for and whose name
     /// or template would be invalid.
     #[must_use]
-    pub const fn base(&self, set: WorkloadSet) -> Option<&BaseName> {
-        match set {
-            WorkloadSet::Primary => Some(&self.primary),
-            WorkloadSet::Canary => self.canary.as_ref(),
-        }
+    pub fn base(&self, set: WorkloadSet) -> Option<&BaseName> {
+        self.rendered.set(set).map(|set| &set.base)
     }
 
     /// What the Pods of the primary set, and the ConfigMaps of all revisions, are named with.
     #[must_use]
     pub const fn primary_base(&self) -> &BaseName {
-        &self.primary
+        &self.rendered.primary.base
     }
 
     /// How many Pods each set should have.
@@ -128,8 +122,9 @@ impl ValidPipeline {
         self.counts
     }
 
-    /// What was composed of the spec.
-    pub(super) const fn composition(&self) -> &Composition {
-        &self.composition
+    /// What is created for it; see [`render::render`].
+    #[must_use]
+    pub const fn rendered(&self) -> &Rendered {
+        &self.rendered
     }
 }

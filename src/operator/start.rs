@@ -83,6 +83,8 @@ impl Rights {
                 for resource in ["pods", "configmaps"] {
                     rights.add("", resource, &["get", "list", "watch", "create", "delete"], place, None);
                 }
+                // The namespace itself, which a Role within it may grant.
+                rights.add("", "namespaces", &["get"], place, place);
             }
         }
         if settings.lease.is_some() {

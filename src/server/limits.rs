@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Most bytes that are read ahead on a connection, and so the longest header. That of an API server is under 1 KiB, and
+/// times the number of connections this bounds our memory.
+pub(super) const READ_AHEAD_MAX_BYTES: usize = 64 * 1024;
+
 /// What bounds the connections of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::connections::{Connections, Place};
-use super::limits::Limits;
+use super::limits::{Limits, READ_AHEAD_MAX_BYTES};
 
 /// What lies between TCP and HTTP.
 #[derive(Clone)]
@@ -143,7 +143,10 @@ impl Server {
             self.answer(request)
         });
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(self.limits.idle);
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.idle)
+            .max_buf_size(READ_AHEAD_MAX_BYTES);
         let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(io), service));
         let mut first_header = std::pin::pin!(sleep(self.limits.first_header));
         let (mut awaits_first, mut closing) = (true, false);

@@ -43,3 +43,41 @@ pub fn init_logging(format: LogFormat) {
 pub fn reconcile_span(namespace: &str, name: &str, uid: &str, generation: i64) -> tracing::Span {
     tracing::info_span!("reconcile", object = %format_args!("{namespace}/{name}"), uid, generation)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no panic").write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_line_of_a_reconcile_names_its_object_uid_and_generation() {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .json()
+            .with_writer(move || writer.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            reconcile_span("ingest", "checkout", "uid-1", 7).in_scope(|| tracing::info!("done"));
+        });
+        let text = String::from_utf8(lines.0.lock().expect("no panic").clone()).expect("UTF-8");
+        let line: serde_json::Value = serde_json::from_str(&text).expect("one line of JSON");
+        assert_eq!(line["span"]["object"], "ingest/checkout");
+        assert_eq!(line["span"]["uid"], "uid-1");
+        assert_eq!(line["span"]["generation"], 7);
+    }
+}

@@ -7,8 +7,6 @@ use jiff::Timestamp;
 use super::names::{Claim, Names};
 use super::patch;
 use super::review::{Answer, Operation, Request};
-use crate::api::StreamingPipelineSpec;
-use crate::api::stored::decode_spec;
 use crate::core::collision::{Collision, PipelineId};
 use crate::core::validation::{Verdict, WARNINGS_MAX, validate as validate_object};
 use crate::core::violation::{FaultKind, Violation};
@@ -78,14 +76,12 @@ fn claim(request: &Request, names: &Names, now: Timestamp, otherwise_valid: bool
         namespace: request.namespace.clone(),
         name: request.name.clone(),
     };
-    let spec_of =
-        |object: &serde_json::Value| -> Option<StreamingPipelineSpec> { decode_spec(object.get("spec")?).ok() };
-    let Some(spec) = spec_of(&request.object) else {
+    let Some(spec) = request.spec() else {
         // Then validation has refused it already.
         return Claim::Free;
     };
     let wanted = names.of(&pipeline, &spec);
-    let had = request.old_object.as_ref().and_then(spec_of);
+    let had = request.old_spec();
     if had.is_some_and(|spec| names.of(&pipeline, &spec) == wanted) {
         return Claim::Free;
     }
@@ -113,3 +109,6 @@ fn name_collision(collision: &Collision) -> Violation {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

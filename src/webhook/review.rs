@@ -8,7 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, Status
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::api::meta;
+use crate::api::stored::decode_spec;
+use crate::api::{StreamingPipelineSpec, meta};
 use crate::core::violation::Violation;
 
 /// `apiVersion` of the reviews we take and give.
@@ -137,6 +138,18 @@ impl Request {
     #[must_use]
     pub fn is_being_deleted(&self) -> bool {
         !metadata_text(&self.object, "deletionTimestamp").is_empty()
+    }
+
+    /// The spec as it would be stored, if it can be read.
+    #[must_use]
+    pub fn spec(&self) -> Option<StreamingPipelineSpec> {
+        decode_spec(self.object.get("spec")?).ok()
+    }
+
+    /// The stored spec that an update would replace, if there is one that can be read.
+    #[must_use]
+    pub fn old_spec(&self) -> Option<StreamingPipelineSpec> {
+        decode_spec(self.old_object.as_ref()?.get("spec")?).ok()
     }
 
     /// What a person knows the object by: its name, or what the name will begin with.

@@ -61,8 +61,8 @@ async fn fifty_pipelines_at_rest_are_watched_and_asked_nothing() {
 
 /// What is not idle, but for other tests' pipelines.
 fn of<'a>(namespace: &'a str, records: &'a [Record]) -> impl Iterator<Item = &'a Record> {
-    let theirs = |record: &Record| !record.namespace.is_empty() && record.namespace != namespace;
-    records
-        .iter()
-        .filter(move |record| !is_idle(record) && (record.resource == "leases" || !theirs(record)))
+    records.iter().filter(move |record| {
+        let elsewhere = !record.namespace.is_empty() && record.namespace != namespace;
+        !is_idle(record) && (record.resource == "leases" || !elsewhere)
+    })
 }

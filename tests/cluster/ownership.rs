@@ -154,3 +154,27 @@ async fn creates_are_plain_deletes_carry_a_uid_and_nothing_made_is_ever_changed(
         assert!(!ours || object["immutable"] == true, "{object}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_deleted_pipeline_of_the_same_name_left_behind_is_replaced_pod_by_pod() {
+    let release = Release::get().await;
+    let namespace = release.cluster.namespace("predecessor").await.unwrap();
+    release.cluster.apply(&[pipeline(&namespace, "p", 3)]).await.unwrap();
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    let before = release.get_object(&namespace, "spipe", "p").await;
+    let delete = ["delete", "spipe", "p", "--namespace", &namespace, "--cascade=orphan"];
+    release.cluster.kubectl(&delete).await.unwrap();
+    assert_eq!(release.list(&namespace, "pods").await.len(), 3, "orphans");
+    release.cluster.apply(&[pipeline(&namespace, "p", 3)]).await.unwrap();
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    let after = release.get_object(&namespace, "spipe", "p").await;
+    assert_ne!(before["metadata"]["uid"], after["metadata"]["uid"]);
+    let label = |object: &Value| object["metadata"]["labels"]["streams.sentry.io/owner-uid"].clone();
+    let uid = &after["metadata"]["uid"];
+    let pods = release.list(&namespace, "pods").await;
+    assert_eq!(pods.len(), 3);
+    assert!(pods.iter().all(|pod| label(pod) == *uid), "{pods:#?}");
+    let config_maps = release.list(&namespace, "configmaps").await;
+    let ours = config_maps.iter().filter(|object| label(object) != Value::Null);
+    assert_eq!(ours.map(label).collect::<Vec<_>>(), [uid.clone()]);
+}

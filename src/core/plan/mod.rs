@@ -29,7 +29,9 @@ mod steps;
 mod tidy;
 
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
+#[cfg(test)]
+mod tests;
 
 use jiff::{SignedDuration, Timestamp};
 

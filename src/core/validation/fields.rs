@@ -42,35 +42,24 @@ pub(super) fn lengths(subject: &Subject<'_>) -> Vec<Finding> {
 /// Rule: numbers are in their range.
 pub(super) fn ranges(subject: &Subject<'_>) -> Vec<Finding> {
     let spec = &*subject.spec;
-    let spec_path = |field| FieldPath::spec(field);
-    let rollout_path = |field| FieldPath::spec("rollout").key(field);
+    let rollout = &spec.rollout;
+    let history = i64::from(spec.revision_history_limit);
+    let ready = i64::from(rollout.min_ready_seconds);
+    let deadline = i64::from(rollout.progress_deadline_seconds);
     [
-        (spec_path("cpu_per_process"), spec.cpu_per_process, 1, i64::MAX),
-        (spec_path("memory_per_process"), spec.memory_per_process, 1, i64::MAX),
-        (spec_path("replicas"), spec.replicas, 0, 999),
-        (spec_path("segment_id"), spec.segment_id, 0, i64::MAX),
-        (
-            spec_path("revisionHistoryLimit"),
-            i64::from(spec.revision_history_limit),
-            0,
-            100,
-        ),
-        (
-            rollout_path("minReadySeconds"),
-            i64::from(spec.rollout.min_ready_seconds),
-            0,
-            86_400,
-        ),
-        (
-            rollout_path("progressDeadlineSeconds"),
-            i64::from(spec.rollout.progress_deadline_seconds),
-            1,
-            604_800,
-        ),
+        (["cpu_per_process", ""], spec.cpu_per_process, 1, i64::MAX),
+        (["memory_per_process", ""], spec.memory_per_process, 1, i64::MAX),
+        (["replicas", ""], spec.replicas, 0, 999),
+        (["segment_id", ""], spec.segment_id, 0, i64::MAX),
+        (["revisionHistoryLimit", ""], history, 0, 100),
+        (["rollout", "minReadySeconds"], ready, 0, 86_400),
+        (["rollout", "progressDeadlineSeconds"], deadline, 1, 604_800),
     ]
     .into_iter()
     .filter(|(_, value, min, max)| !(min..=max).contains(&value))
-    .map(|(path, value, min, max)| {
+    .map(|([field, inner], value, min, max)| {
+        let path = FieldPath::spec(field);
+        let path = if inner.is_empty() { path } else { path.key(inner) };
         let message = if max == i64::MAX {
             format!("is {value}, must be at least {min}")
         } else {

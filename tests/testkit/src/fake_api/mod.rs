@@ -132,10 +132,9 @@ impl FakeApi {
     ///
     /// # Panics
     /// When the object has no name.
-    pub fn put(&self, resource: &str, object: Value) -> Value {
-        let stored = self.lock().store.put(resource, object);
+    pub fn put(&self, resource: &str, object: Value) {
+        self.lock().store.put(resource, object);
         self.changed.notify_waiters();
-        stored
     }
 
     /// Changes an object in place; nothing happens when it is not there.

@@ -29,6 +29,7 @@ struct Call {
 
 impl FakeApi {
     /// This server as the service under a client, for layers of one's own; `name` as in [`FakeApi::client`].
+    #[must_use]
     pub fn service(
         &self,
         name: &str,
@@ -115,7 +116,7 @@ impl FakeApi {
                 let name = text(body, "/metadata/name").unwrap_or_default();
                 store.create(Key::new(&key.resource, &key.namespace, &name), body.clone(), dry_run)
             }
-            "update" => store.replace(key.clone(), body.clone(), call.status),
+            "update" => store.replace(key.clone(), body, call.status),
             "patch" => store.merge(key.clone(), body, call.status),
             "delete" => store.delete(key, body, dry_run),
             verb => Err((405, "MethodNotAllowed", format!("{verb} is not served here"))),
@@ -137,7 +138,7 @@ impl FakeApi {
             loop {
                 // Asked for before the store is read, so that no change falls between the two.
                 let signal = Arc::clone(&api.changed);
-                let changed = signal.notified();
+                let next_change = signal.notified();
                 let (since, version) = {
                     let state = api.lock();
                     (state.store.since(from), state.store.version())
@@ -152,7 +153,7 @@ impl FakeApi {
                     lines.push_str(&call.bookmark(version));
                     return Some((Ok(Bytes::from(lines)), (api, call, version, false)));
                 }
-                changed.await;
+                next_change.await;
             }
         });
         ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(events)).into_response()

@@ -107,7 +107,7 @@ impl Store {
             .collect()
     }
 
-    pub(super) fn put(&mut self, resource: &str, mut object: Value) -> Value {
+    pub(super) fn put(&mut self, resource: &str, mut object: Value) {
         let name = text(&object, "/metadata/name").expect("a name");
         let namespace = text(&object, "/metadata/namespace").unwrap_or_default();
         let key = Key::new(resource, &namespace, &name);
@@ -117,7 +117,7 @@ impl Store {
             "ADDED"
         };
         self.complete(&mut object);
-        self.store(key, kind, object)
+        self.store(key, kind, object);
     }
 
     pub(super) fn edit(&mut self, resource: &str, namespace: &str, name: &str, change: impl FnOnce(&mut Value)) {
@@ -161,19 +161,19 @@ impl Store {
     }
 
     /// PUT of an object, or of its status alone.
-    pub(super) fn replace(&mut self, key: Key, object: Value, status: bool) -> Result<Value, Refusal> {
+    pub(super) fn replace(&mut self, key: Key, object: &Value, status: bool) -> Result<Value, Refusal> {
         let stored = self.existing(&key)?.clone();
-        let sent_version = text(&object, "/metadata/resourceVersion");
+        let sent_version = text(object, "/metadata/resourceVersion");
         if sent_version.is_some() && sent_version != text(&stored, "/metadata/resourceVersion") {
             let message = "the object has been modified; please apply your changes to the latest version";
             return Err((409, "Conflict", message.to_owned()));
         }
-        let sent_uid = text(&object, "/metadata/uid");
+        let sent_uid = text(object, "/metadata/uid");
         if sent_uid.is_some() && sent_uid != text(&stored, "/metadata/uid") {
             return Err((409, "Conflict", "Precondition failed: UID in precondition".to_owned()));
         }
         let mut next = if status { stored.clone() } else { object.clone() };
-        let kept = if status { &object } else { &stored };
+        let kept = if status { object } else { &stored };
         set(&mut next, "status", kept.get("status").cloned());
         for field in ["uid", "creationTimestamp", "generation", "deletionTimestamp"] {
             let value = stored.pointer("/metadata").and_then(|m| m.get(field)).cloned();
