@@ -13,7 +13,6 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::pair::{Certificate, Pair};
 use super::run::{Bundle, Deps, SaidOnce};
-use super::secret::serve;
 
 /// Time between two looks. A kubelet takes up to a minute to bring a changed Secret to the files, so seconds do not
 /// matter; certificates are renewed long before they expire.
@@ -88,7 +87,7 @@ fn adopt(files: &Files, deps: &Deps, publish: &watch::Sender<Bundle>) -> Result<
             Some(Arc::new(pem.into_bytes()))
         }
     };
-    serve(&pair, deps);
+    deps.serve(&pair);
     publish.send_replace(bundle);
     Ok(())
 }

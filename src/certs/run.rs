@@ -8,10 +8,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::due::Policy;
+use super::pair::Pair;
 use super::resolver::ServingCertificate;
 use super::{ca_bundle, files, secret};
 use crate::server::Readiness;
 use crate::telemetry::Metrics;
+use crate::telemetry::labels::CertificateRole;
 
 /// What depends on flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,22 @@ pub struct Deps {
     pub metrics: Metrics,
     /// Whether this replica leads: only then does it renew and write `caBundle`.
     pub is_leader: watch::Receiver<bool>,
+}
+
+impl Deps {
+    /// Serves `leaf` from the next handshake on, unless it is served already.
+    pub(super) fn serve(&self, leaf: &Pair) {
+        let certified = leaf.certified();
+        let current = self.served.current();
+        if current.is_some_and(|current| current.cert == certified.cert) {
+            return;
+        }
+        self.served.serve(certified);
+        let (from, until) = (leaf.certificate().not_before, leaf.certificate().not_after);
+        self.metrics
+            .certificate_expiry(CertificateRole::Leaf, until.as_second());
+        tracing::info!("serving a certificate that is valid from {from} to {until}");
+    }
 }
 
 /// PEM certificates that clients have to trust; `None`: not known, or someone else's to write.

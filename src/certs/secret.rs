@@ -19,7 +19,6 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::authority::{AuthorityFault, bring_up_to_date};
 use super::contents::Contents;
 use super::due::{Step, mended};
-use super::pair::Pair;
 use super::run::{Bundle, Deps, SaidOnce, SelfMade, changed};
 use crate::api::meta;
 use crate::telemetry::labels::CertificateRole;
@@ -135,7 +134,7 @@ impl Keeper {
             tracing::warn!("Secret {SECRET_NAME} is damaged: {fault}; the leader repairs it");
         }
         if let Some(leaf) = found.usable_leaf(now) {
-            serve(leaf, deps);
+            deps.serve(leaf);
         }
         if found.is_whole(now) {
             if let Some(signing) = &found.signing {
@@ -214,25 +213,4 @@ fn say(namespace: &str, restored: bool, steps: &[Step]) {
     for step in steps {
         tracing::info!("Secret {namespace}/{SECRET_NAME}: {step}");
     }
-}
-
-/// Serves `leaf` from the next handshake on, unless it is served already.
-pub(super) fn serve(leaf: &Pair, deps: &Deps) {
-    let certified = leaf.certified();
-    if deps
-        .served
-        .current()
-        .is_some_and(|current| current.cert == certified.cert)
-    {
-        return;
-    }
-    deps.served.serve(certified);
-    let certificate = leaf.certificate();
-    deps.metrics
-        .certificate_expiry(CertificateRole::Leaf, certificate.not_after.as_second());
-    tracing::info!(
-        "serving a certificate that is valid from {} to {}",
-        certificate.not_before,
-        certificate.not_after
-    );
 }
