@@ -106,18 +106,15 @@ pub(super) fn immutable(subject: &Subject<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let changed = [
-        ("service_name", old.service_name != subject.spec.service_name),
-        ("segment_id", old.segment_id != subject.spec.segment_id),
-        (
-            "pipeline_name",
-            old.pipeline_name
-                .as_ref()
-                .is_some_and(|old| *old != subject.pipeline_name),
-        ),
+        ("service_name", old.spec.service_name != subject.spec.service_name),
+        ("segment_id", old.spec.segment_id != subject.spec.segment_id),
+        ("pipeline_name", old.pipeline_name != subject.pipeline_name),
     ];
+    // A stand-in is no value that could have changed.
+    let is_read = |field: &str| subject.reading.has(field) && old.reading.has(field);
     let changed = changed
         .into_iter()
-        .filter(|(field, changed)| *changed && subject.reading.has(field));
+        .filter(|(field, changed)| *changed && is_read(field));
     changed
         .map(|(field, _)| {
             let message = "is immutable: it names every Pod and ConfigMap; delete the pipeline and create another";

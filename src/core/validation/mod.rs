@@ -143,8 +143,8 @@ pub(super) struct Subject<'a> {
     pub(super) pipeline_name: String,
     /// What could not be read.
     reading: Reading,
-    /// The stored spec that an update would replace.
-    old: Option<&'a StreamingPipelineSpec>,
+    /// The stored object that an update would replace.
+    old: Option<&'a Subject<'a>>,
     /// The processes of the config.
     pub(super) processes: MultiProcess,
     /// What is made of it.
@@ -159,7 +159,7 @@ impl<'a> Subject<'a> {
     }
 
     /// A raw object with its defaults.
-    fn of_object(object: &Value, old: Option<&'a StreamingPipelineSpec>) -> Self {
+    fn of_object(object: &Value, old: Option<&'a Self>) -> Self {
         let (spec, reading) = reading::read(object);
         let pipeline_name = spec.pipeline_name.clone().unwrap_or_default();
         Self::new(Cow::Owned(spec), pipeline_name, reading, old)
@@ -169,7 +169,7 @@ impl<'a> Subject<'a> {
         spec: Cow<'a, StreamingPipelineSpec>,
         pipeline_name: String,
         reading: Reading,
-        old: Option<&'a StreamingPipelineSpec>,
+        old: Option<&'a Self>,
     ) -> Self {
         let processes = MultiProcess::of(&spec.pipeline_config);
         let composition = compose(&spec, &pipeline_name, &processes);
@@ -208,7 +208,7 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
     let new = defaulted(new);
     let old = old.map(defaulted);
     let old_subject = old.as_ref().map(|old| Subject::of_object(old, None));
-    let subject = Subject::of_object(&new, old_subject.as_ref().map(|subject| &*subject.spec));
+    let subject = Subject::of_object(&new, old_subject.as_ref());
     let faults = subject.faults();
     // An old object is judged only when that can make a difference.
     let old_faults = match &old_subject {

@@ -202,3 +202,6 @@ fn one_line(text: &str, length_max: usize) -> String {
     }
     line.chars().take(length_max.saturating_sub(1)).chain(['…']).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Warnings are given for what they are about, few and short.
+
+use serde_json::{Value, json};
+
+use super::super::tests::{edited, with};
+use super::super::validate;
+
+fn warnings(object: &Value, old: Option<&Value>) -> Vec<(&'static str, String)> {
+    let warnings = validate(object, old).warnings.into_iter();
+    warnings.map(|warning| (warning.rule, warning.path)).collect()
+}
+
+#[test]
+fn each_warning_is_given_for_what_it_is_about() {
+    let arroyo = "pipeline_config/pipeline/adapter_config/arroyo/write_healthcheck";
+    let failed = with("rollout/podReplacementPolicy", json!("Failed"));
+    let grace = "deployment_template/spec/template/spec/terminationGracePeriodSeconds";
+    let grace_path = "spec.deployment_template.spec.template.spec.terminationGracePeriodSeconds";
+    for (object, rule, path) in [
+        (
+            with(arroyo, json!(false)),
+            "liveness-without-health",
+            "spec.pipeline_config.pipeline.adapter_config.arroyo.write_healthcheck",
+        ),
+        (
+            with("with_canary", json!(true)),
+            "canary-without-replicas",
+            "spec.with_canary",
+        ),
+        (
+            with("image_name", json!("registry:5000/app")),
+            "image-tag",
+            "spec.image_name",
+        ),
+        (with("image_name", json!("app:latest")), "image-tag", "spec.image_name"),
+        (
+            with("emergency_patch/spec", json!({})),
+            "emergency-patch",
+            "spec.emergency_patch",
+        ),
+        (
+            failed.clone(),
+            "single-replica-failed",
+            "spec.rollout.podReplacementPolicy",
+        ),
+        (with(grace, json!(5)), "grace-period", grace_path),
+        (
+            edited(edited(failed, grace, json!(301)), "replicas", json!(2)),
+            "grace-period",
+            grace_path,
+        ),
+        (
+            with("deployment_template/spec/strategy", json!({"type": "Recreate"})),
+            "no-effect",
+            "spec.deployment_template.spec.strategy",
+        ),
+        (
+            with("container_template/newField", json!(1)),
+            "unknown-field",
+            "spec.container_template.newField",
+        ),
+        (with("not_a_field", json!(1)), "unknown-field", "spec.not_a_field"),
+    ] {
+        assert_eq!(warnings(&object, None), [(rule, path.to_owned())]);
+    }
+    assert_eq!(warnings(&with("image_name", json!("app@sha256:0")), None), []);
+}
+
+#[test]
+fn an_edit_is_warned_of_for_what_it_does() {
+    let old = with("replicas", json!(3));
+    let both = edited(
+        edited(old.clone(), "image_name", json!("app:2")),
+        "pipeline_config/env",
+        json!({"A": "1"}),
+    );
+    for (new, rule, path) in [
+        (with("replicas", json!(0)), "scale-to-zero", "spec.replicas"),
+        (edited(old.clone(), "suspend", json!(true)), "suspend", "spec.suspend"),
+        (both, "image-and-config", "spec.image_name"),
+    ] {
+        assert_eq!(warnings(&new, Some(&old)), [(rule, path.to_owned())]);
+    }
+}
+
+#[test]
+fn warnings_are_at_most_ten_lines_of_less_than_120_characters() {
+    let mut object = with("image_name", json!("app"));
+    for field in 0..12 {
+        object = edited(
+            object,
+            &format!("container_template/{}{field}", "x".repeat(130)),
+            json!("a\nb"),
+        );
+    }
+    let verdict = validate(&object, None);
+    assert_eq!(verdict.warnings.len(), 10);
+    for warning in &verdict.warnings {
+        let line = warning.to_string();
+        assert!(line.chars().count() < 120 && !line.contains('\n'), "{line}");
+    }
+    assert!(verdict.warnings[9].message.starts_with("and 4 more warnings"));
+}
