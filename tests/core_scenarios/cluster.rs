@@ -225,10 +225,10 @@ impl Cluster {
     }
 
     /// A create of the operator: the uid of the new Pod, or of the one that has the name.
-    pub(crate) fn create(&mut self, plan: &PodPlan) -> Result<String, SimPod> {
+    pub(crate) fn create(&mut self, plan: &PodPlan) -> Result<String, Box<SimPod>> {
         let name = plan.name.to_string();
         if let Some(there) = self.pods.get(&name) {
-            return Err(there.clone());
+            return Err(Box::new(there.clone()));
         }
         let uid = self.new_uid();
         self.put(SimPod {

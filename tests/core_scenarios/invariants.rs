@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use streaming_operator::api::{PodReplacementPolicy, StreamingPipelineStatus};
+use streaming_operator::core::names::Revision;
 use streaming_operator::core::plan::{Decision, DeleteReason, PodDelete, PodPlan};
 
 use crate::cluster::{Quality, SimPod, UID, quality};
@@ -95,14 +96,21 @@ pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
         live <= usize::from(hands_over(world)),
         "{name} is made beside {live} live Pods"
     );
-    let terminating = here
-        .iter()
-        .filter(|pod| pod.deleted.is_some() && !pod.is_ended())
-        .count();
+    // (one that a person deleted a moment ago it cannot know of)
+    let cached = |pod: &SimPod| {
+        world
+            .cluster
+            .cache
+            .get(&pod.name)
+            .is_some_and(|cached| cached.deleted.is_some())
+    };
+    let is_known = |pod: &&&SimPod| world.deleted.contains(&pod.uid) || cached(pod);
+    let ending = here.iter().filter(|pod| pod.deleted.is_some() && !pod.is_ended());
+    let terminating = ending.filter(is_known).count();
     match world.wanted.policy {
         PodReplacementPolicy::Failed => assert_eq!(terminating, 0, "{name} is made beside a terminating Pod"),
         PodReplacementPolicy::TerminatingOrFailed => {
-            assert!(terminating <= 1, "{name} beside {terminating} terminating")
+            assert!(terminating <= 1, "{name} beside {terminating} terminating");
         }
     }
     let all = ours(world).filter(|pod| pod.is_live()).count();
@@ -139,6 +147,39 @@ fn broken_takes_few(world: &World, plan: &PodPlan, decision: &Decision) {
         places.len() <= most,
         "the broken revision {revision} takes {} places, at most {most}",
         places.len()
+    );
+}
+
+/// A crash after this write must find the facts that allowed it.
+pub(crate) fn of_any_pod_write(world: &World, decision: &Decision) {
+    let (facts, status) = (&decision.facts, &world.status);
+    let rollout = status.rollout.clone().unwrap_or_default();
+    let words = |revision: &Option<Revision>| revision.as_ref().map(ToString::to_string);
+    assert_eq!(
+        status.observed_generation,
+        Some(world.generation),
+        "the generation is not recorded yet"
+    );
+    assert_eq!(
+        status.update_revision,
+        words(&facts.update_revision),
+        "the update revision is not recorded yet"
+    );
+    assert_eq!(
+        status.current_revision,
+        words(&facts.current_revision),
+        "the current revision is not recorded yet"
+    );
+    assert_eq!(
+        rollout.gate_opened_for,
+        words(&facts.gate_opened_for),
+        "the gate is not recorded yet"
+    );
+    let failed = facts.failed.as_ref().map(|failed| failed.revision.to_string());
+    assert_eq!(
+        rollout.failed_revision.map(|failed| failed.name),
+        failed,
+        "the failure is not recorded yet"
     );
 }
 

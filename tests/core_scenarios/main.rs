@@ -4,6 +4,12 @@
 //!
 //! Everything random comes from a seed. A failure prints the command that repeats it.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may end where a program may not"
+)]
+
 mod cluster;
 mod invariants;
 mod operator;
@@ -81,6 +87,33 @@ fn a_broken_image_leaves_the_floor_running_and_a_fix_gets_through() {
         settle(&mut world, &mut rng);
         assert_final(&world, 'b');
     }
+}
+
+#[test]
+fn one_pod_that_is_lost_while_its_successor_does_not_work_comes_back() {
+    let mut rng = Rng::new(6);
+    let mut world = World::new(1, 'a');
+    settle(&mut world, &mut rng);
+    world.edit_to('f');
+    settle(&mut world, &mut rng);
+    let old: Vec<SimPod> = world
+        .cluster
+        .pods
+        .values()
+        .filter(|pod| pod.is_ready())
+        .cloned()
+        .collect();
+    assert_eq!(old.len(), 1);
+    for pod in old {
+        world.cluster.remove(&pod.name);
+    }
+    settle(&mut world, &mut rng);
+    let serving = world
+        .cluster
+        .pods
+        .values()
+        .filter(|pod| pod.is_ready() && pod.revision == "aaaaaaaaaa");
+    assert_eq!(serving.count(), 1);
 }
 
 #[test]
@@ -275,15 +308,15 @@ fn user(world: &mut World, rng: &mut Rng) {
         4..6 => {
             let replicas = u16::try_from(rng.below(5)).expect("small");
             world.edit(format!("USER scales to {replicas}"), |wanted| {
-                wanted.replicas = replicas
+                wanted.replicas = replicas;
             });
         }
         6 => world.edit("USER toggles pause".to_owned(), |wanted| wanted.paused = !wanted.paused),
         7 => world.edit("USER toggles suspend".to_owned(), |wanted| {
-            wanted.suspend = !wanted.suspend
+            wanted.suspend = !wanted.suspend;
         }),
         8 => world.edit("USER toggles the canary".to_owned(), |wanted| {
-            wanted.with_canary = !wanted.with_canary
+            wanted.with_canary = !wanted.with_canary;
         }),
         _ => {
             let now = world.cluster.now;

@@ -166,6 +166,9 @@ impl World {
                 return self.died();
             }
             self.log.push(format!("operator: {action:?}"));
+            if matches!(action, Action::CreatePod(_) | Action::DeletePod(_)) {
+                invariants::of_any_pod_write(self, &decision);
+            }
             let result = self.apply(action, &decision, rng);
             writes += 1;
             outcome.results.push((action.clone(), result));

@@ -5,9 +5,6 @@
 mod look;
 mod waiting;
 
-#[cfg(test)]
-mod tests;
-
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 
@@ -129,3 +126,6 @@ pub fn classify(pod: &Pod, now: Timestamp, graces: &Graces) -> Health {
     health.ran = look.ran();
     health
 }
+
+#[cfg(test)]
+mod tests;

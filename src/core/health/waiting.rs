@@ -54,43 +54,43 @@ macro_rules! waiting_reasons {
 }
 
 waiting_reasons! {
-    /// The image's name is malformed (pkg/kubelet/images/types.go).
+    /// The image's name is malformed (`pkg/kubelet/images/types.go`).
     InvalidImageName = Person,
-    /// The image could not be pulled (pkg/kubelet/images/types.go).
+    /// The image could not be pulled (`pkg/kubelet/images/types.go`).
     ErrImagePull = Replace,
-    /// The next pull waits (pkg/kubelet/images/types.go); alternates with ErrImagePull.
+    /// The next pull waits (`pkg/kubelet/images/types.go`); alternates with `ErrImagePull`.
     ImagePullBackOff = Replace,
-    /// The registry does not answer (cri-api pkg/errors/errors.go).
+    /// The registry does not answer (cri-api `pkg/errors/errors.go`).
     RegistryUnavailable = Replace,
-    /// The image's signature is not good (cri-api pkg/errors/errors.go).
+    /// The image's signature is not good (cri-api `pkg/errors/errors.go`).
     SignatureValidationFailed = Replace,
-    /// The image is there and cannot be read (pkg/kubelet/images/types.go).
+    /// The image is there and cannot be read (`pkg/kubelet/images/types.go`).
     ImageInspectError = Replace,
-    /// The image is not on the node and may not be pulled (pkg/kubelet/images/types.go).
+    /// The image is not on the node and may not be pulled (`pkg/kubelet/images/types.go`).
     ErrImageNeverPull = Replace,
-    /// A ConfigMap, Secret or key that the container needs is missing (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+    /// A ConfigMap, Secret or key that the container needs is missing (`pkg/kubelet/kuberuntime/kuberuntime_container.go`).
     CreateContainerConfigError = Replace,
-    /// The runtime could not create the container (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+    /// The runtime could not create the container (`pkg/kubelet/kuberuntime/kuberuntime_container.go`).
     CreateContainerError = Replace,
-    /// The runtime could not start the container (pkg/kubelet/container/sync_result.go).
+    /// The runtime could not start the container (`pkg/kubelet/container/sync_result.go`).
     RunContainerError = Replace,
-    /// A hook of the kubelet failed (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+    /// A hook of the kubelet failed (`pkg/kubelet/kuberuntime/kuberuntime_container.go`).
     PreCreateHookError = Replace,
-    /// A hook of the kubelet failed (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+    /// A hook of the kubelet failed (`pkg/kubelet/kuberuntime/kuberuntime_container.go`).
     PreStartHookError = Replace,
-    /// The container's postStart hook failed (pkg/kubelet/kuberuntime/kuberuntime_container.go).
+    /// The container's postStart hook failed (`pkg/kubelet/kuberuntime/kuberuntime_container.go`).
     PostStartHookError = Replace,
-    /// A container that is restarted (a native sidecar) keeps ending (pkg/kubelet/container/sync_result.go).
+    /// A container that is restarted (a native sidecar) keeps ending (`pkg/kubelet/container/sync_result.go`).
     CrashLoopBackOff = Report,
-    /// The init containers are at work (pkg/kubelet/kubelet_pods.go).
+    /// The init containers are at work (`pkg/kubelet/kubelet_pods.go`).
     PodInitializing = Patience,
-    /// Sandbox, volumes or the image are being prepared (pkg/kubelet/kubelet_pods.go).
+    /// Sandbox, volumes or the image are being prepared (`pkg/kubelet/kubelet_pods.go`).
     ContainerCreating = Patience,
-    /// No node takes the Pod (k8s.io/api core/v1 PodReasonUnschedulable).
+    /// No node takes the Pod (k8s.io/api core/v1 `PodReasonUnschedulable`).
     Unschedulable = Report,
-    /// A scheduling gate holds the Pod (k8s.io/api core/v1 PodReasonSchedulingGated).
+    /// A scheduling gate holds the Pod (k8s.io/api core/v1 `PodReasonSchedulingGated`).
     SchedulingGated = Report,
-    /// The scheduler failed (k8s.io/api core/v1 PodReasonSchedulerError).
+    /// The scheduler failed (k8s.io/api core/v1 `PodReasonSchedulerError`).
     SchedulerError = Report,
     /// The Pod runs and is not Ready.
     NotReady = Patience,

@@ -4,8 +4,6 @@
 //! Must never judge by name alone: whose an object is, its owner-uid label says.
 
 mod pods;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -273,3 +271,6 @@ fn created(metadata: &ObjectMeta) -> Timestamp {
         .as_ref()
         .map_or(Timestamp::UNIX_EPOCH, |time| time.0)
 }
+
+#[cfg(test)]
+mod tests;

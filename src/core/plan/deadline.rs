@@ -51,3 +51,61 @@ fn stopped_since(holds: &[Hold]) -> Option<Timestamp> {
         .map(|hold| hold.since)
         .min()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::HoldBy;
+    use super::super::fixtures::at;
+    use super::*;
+
+    fn hold(by: HoldBy, second: i64) -> Hold {
+        Hold {
+            by,
+            since: at(second),
+            message: String::new(),
+        }
+    }
+
+    fn is_past(clock: Clock, second: i64) -> bool {
+        clock.is_past(SignedDuration::from_secs(600), at(second))
+    }
+
+    #[test]
+    fn the_deadline_passes_so_long_after_the_last_progress() {
+        let clock = |now| Clock::new(at(100), &[], &[], at(now));
+        assert!(!is_past(clock(699), 699));
+        assert!(is_past(clock(700), 700));
+    }
+
+    #[test]
+    fn while_held_the_clock_stands_still_and_what_had_passed_before_stays_past() {
+        let held = |since, now| Clock::new(at(100), &[], &[hold(HoldBy::Paused, since)], at(now));
+        assert!(!is_past(held(200, 9000), 9000));
+        assert!(is_past(held(750, 9000), 9000));
+    }
+
+    #[test]
+    fn the_time_of_a_hold_that_ended_is_added() {
+        let clock = Clock::new(at(100), &[hold(HoldBy::Paused, 200)], &[], at(1200));
+        assert_eq!(clock.last_progress, at(1100));
+    }
+
+    #[test]
+    fn progress_within_a_hold_counts_from_then() {
+        let clock = Clock::new(at(500), &[hold(HoldBy::Paused, 200)], &[], at(1200));
+        assert_eq!(clock.last_progress, at(1200));
+    }
+
+    #[test]
+    fn of_two_holds_the_time_of_the_earlier_one_is_added_when_it_ends_first() {
+        let before = [hold(HoldBy::Paused, 200), hold(HoldBy::Suspended, 300)];
+        let clock = Clock::new(at(100), &before, &[hold(HoldBy::Suspended, 300)], at(400));
+        assert_eq!((clock.last_progress, clock.stopped_since), (at(200), Some(at(300))));
+    }
+
+    #[test]
+    fn a_gate_that_waits_for_its_canary_stops_no_clock() {
+        let clock = Clock::new(at(100), &[], &[hold(HoldBy::GateCanary, 200)], at(700));
+        assert!(is_past(clock, 700));
+    }
+}

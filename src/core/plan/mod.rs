@@ -28,11 +28,6 @@ mod stand;
 mod steps;
 mod tidy;
 
-#[cfg(test)]
-pub(crate) mod fixtures;
-#[cfg(test)]
-mod tests;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::StreamingPipelineStatus;
@@ -202,3 +197,8 @@ const fn nothing(facts: Facts) -> Decision {
         wake_after: None,
     }
 }
+
+#[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
+mod tests;

@@ -175,3 +175,66 @@ impl Orders {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{at, revision, wanted};
+    use super::*;
+
+    #[test]
+    fn a_percentage_is_of_the_replicas_rounded_down() {
+        let percent = |text: &str, replicas| scaled(&IntOrString::String(text.to_owned()), replicas);
+        assert_eq!(
+            (
+                percent("25%", 12),
+                percent("25%", 3),
+                percent("100%", 999),
+                percent("1%", 50)
+            ),
+            (3, 0, 999, 0)
+        );
+        assert_eq!(
+            (scaled(&IntOrString::Int(4), 2), scaled(&IntOrString::Int(-4), 2)),
+            (4, 0)
+        );
+        assert_eq!((percent("many", 9), percent("900%", 9)), (0, 9));
+    }
+
+    #[test]
+    fn a_canary_is_wanted_from_two_pods_on() {
+        let counts = |replicas| {
+            let wanted = wanted(replicas).canary().build();
+            (wanted.count(WorkloadSet::Canary), wanted.count(WorkloadSet::Primary))
+        };
+        assert_eq!(
+            [counts(0), counts(1), counts(2), counts(9)],
+            [(0, 0), (0, 1), (1, 1), (1, 8)]
+        );
+        let suspended = wanted(9).canary().suspend().build();
+        assert_eq!(
+            (
+                suspended.count(WorkloadSet::Canary),
+                suspended.count(WorkloadSet::Primary)
+            ),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn orders_are_read_with_the_revision_they_are_bound_to() {
+        let annotations = [
+            ("streams.sentry.io/promote", "aaaaaaaaaa"),
+            ("streams.sentry.io/abort", "latest"),
+            ("streams.sentry.io/resume", "bbbbbbbbbb@2027-01-15T08:00:07.9Z"),
+        ];
+        let annotations = annotations
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
+        let orders = Orders {
+            promote: Some(revision('a')),
+            abort: None,
+            resume: Some((revision('b'), at(7))),
+        };
+        assert_eq!(Orders::read(&annotations), orders);
+    }
+}

@@ -9,9 +9,6 @@ mod pods;
 mod refusal;
 mod state;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -189,3 +186,6 @@ fn cut(text: &str) -> String {
     }
     format!("{}{MARK}", text.get(..end).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -209,7 +209,8 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     if new || observed.pods.iter().any(rolls) {
         return working(Reason::RollingOut);
     }
-    let broken = |pod: &PodFacts| pod.state == PodState::Ended || (pod.is_live() && pod.health.report);
+    let again = |pod: &PodFacts| pod.health.report || (pod.failures > 0 && !pod.ready);
+    let broken = |pod: &PodFacts| pod.state == PodState::Ended || (pod.is_live() && again(pod));
     let healing = observed.pods.iter().any(broken);
     working(if healing { Reason::Healing } else { Reason::Scaling })
 }

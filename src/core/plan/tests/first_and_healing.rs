@@ -1,17 +1,23 @@
-use crate::api::PodReplacementPolicy;
+use crate::api::{PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::health::Verdict;
-use crate::core::plan::fixtures::{Case, observed, pod, recorded, wanted};
+use crate::core::names::PodName;
+use crate::core::plan::fixtures::{Case, PodBuilder, at, observed, pod, recorded, wanted};
 use crate::core::plan::{Action, CreateReason};
 
-fn running(pods: Vec<crate::core::plan::fixtures::PodBuilder>) -> Case {
+/// Two Pods of revision a, which is current.
+fn running(pods: Vec<PodBuilder>) -> Case {
     let mut seen = observed(pods, "a");
-    seen.revisions[0].completed = Some(crate::core::plan::fixtures::at(0));
+    seen.revisions[0].completed = Some(at(0));
     Case::new(wanted(2), seen, recorded(Some('a'), 'a'))
 }
 
 #[test]
 fn a_new_pipeline_gets_its_revision_its_config_and_all_its_pods() {
-    let case = Case::new(wanted(2).canary(), observed(vec![], ""), Default::default());
+    let case = Case::new(
+        wanted(2).canary(),
+        observed(vec![], ""),
+        StreamingPipelineStatus::default(),
+    );
     let expected = "+revision:svc-aaaaaaaaaa +map:svc-a +svc-canary-0-0=a +svc-0-0=a";
     assert_eq!(case.actions(5), expected);
     assert!(
@@ -42,16 +48,8 @@ fn a_missing_pod_is_made_under_the_next_generation() {
 
 #[test]
 fn the_generation_after_9999_is_0_and_one_that_is_there_is_skipped() {
-    let case = running(vec![
-        pod("svc-0-0", 'a'),
-        pod("svc-1-9999", 'a').terminating(),
-        pod("svc-1-0", 'a').terminating(),
-    ]);
-    let mut case = Case {
-        observed: case.observed.clone(),
-        ..case
-    };
-    case.observed.pods.remove(2);
+    let mut case = running(vec![pod("svc-0-0", 'a'), pod("svc-1-9999", 'a').terminating()]);
+    case.observed.names.extend(PodName::parse("svc-1-0"));
     assert_eq!(case.actions(5), "+svc-1-1=a");
 }
 
@@ -104,7 +102,7 @@ fn a_disruption_does_not_count_and_a_long_run_wipes_the_count() {
 fn a_pod_whose_image_cannot_be_had_is_deleted_for_its_replacement() {
     let stuck = pod("svc-1-0", 'a').waits("ImagePullBackOff").with(|pod| {
         pod.health.replace = true;
-        pod.health.failed_at = Some(crate::core::plan::fixtures::at(300));
+        pod.health.failed_at = Some(at(300));
     });
     let case = running(vec![pod("svc-0-0", 'a'), stuck]);
     assert_eq!(case.actions(301), "-svc-1-0 +svc-1-1=a!1");

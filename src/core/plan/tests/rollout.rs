@@ -1,4 +1,4 @@
-use crate::api::{OnFailure, PodReplacementPolicy};
+use crate::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::in_flight::Ledger;
 use crate::core::plan::fixtures::{Case, PodBuilder, WantedBuilder, at, observed, pod, recorded, revision, wanted};
 use crate::core::plan::{AnalysisVerdict, NoticeReason, Phase};
@@ -281,6 +281,6 @@ fn a_predecessors_pods_go_within_the_budget() {
 #[test]
 fn after_a_lost_status_the_revision_that_completed_last_is_current() {
     let mut case = update(wanted(2), vec![pod("svc-0-0", 'a'), pod("svc-1-0", 'a')]);
-    case.previous = Default::default();
+    case.previous = StreamingPipelineStatus::default();
     assert_eq!(case.decide(5).facts.current_revision, Some(revision('a')));
 }
