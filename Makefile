@@ -25,6 +25,10 @@ lint: ## formatting, clippy, generated files, chart
 test: ## all tests (real API servers included)
 	tests/run.sh
 
+.PHONY: soak
+soak: ## longer runs of the same tests: ONLY=idle|scenarios
+	@tests/soak.sh $(ONLY)
+
 .PHONY: control-plane
 control-plane: ## build etcd, kube-apiserver, kubectl, kwok, helm ...; the last line is their folder
 	@tests/control-plane/build.sh

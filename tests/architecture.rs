@@ -104,6 +104,92 @@ fn the_wire_types_import_nothing_of_ours() {
 }
 
 #[test]
+fn controller_and_webhook_never_import_each_other() {
+    assert_eq!(
+        lines_with("controller", &["crate::webhook", "crate::certs", "crate::server"]),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        lines_with("webhook", &["crate::controller", "crate::certs", "crate::leader"]),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn no_shell_imports_the_composition_root_or_the_command_line() {
+    for shell in [
+        "controller",
+        "webhook",
+        "certs",
+        "server",
+        "caches",
+        "telemetry",
+        "client.rs",
+        "leader.rs",
+    ] {
+        assert_eq!(
+            lines_with(shell, &["crate::operator", "crate::cli"]),
+            Vec::<String>::new(),
+            "{shell}"
+        );
+    }
+}
+
+/// Where untyped JSON may be handled, with what makes it unavoidable there.
+const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
+    ("api/stored.rs", "reads what others may have stored"),
+    ("api/streaming_pipeline.rs", "the four open fields"),
+    ("cli/input", "manifests of any kind"),
+    ("cli/judge.rs", "judges manifests as the webhook does"),
+    ("cli/render.rs", "prints what is rendered"),
+    ("cli/yaml.rs", "prints any object"),
+    ("core/compose.rs", "puts the user's templates and ours together"),
+    ("core/config_text.rs", "the user's configuration as text"),
+    ("core/defaults.rs", "fields our types do not know must survive"),
+    ("core/merge.rs", "merges the user's templates"),
+    ("core/multi_process.rs", "looks into the user's configuration"),
+    ("core/path.rs", "walks to the value that a fault is about"),
+    ("core/render.rs", "its output"),
+    ("core/revision.rs", "hashes canonical JSON"),
+    ("core/sorted_json.rs", "canonical JSON"),
+    ("core/stored_revision.rs", "templates as they were stored"),
+    ("core/validation", "looks into the user's objects"),
+    ("core/violation.rs", "names a value in a message"),
+    ("webhook/judge.rs", "objects as the API server sent them"),
+    ("webhook/patch.rs", "the difference of raw objects"),
+    ("webhook/review.rs", "decodes the review around the raw object"),
+];
+
+#[test]
+fn untyped_json_stays_in_its_rooms() {
+    let words = [
+        "serde_json::Value",
+        "serde_json::Map",
+        "serde_json::json",
+        "json!",
+        "Value",
+        "OpenObject",
+    ];
+    let outside: Vec<_> = lines_with("", &words)
+        .into_iter()
+        .filter(|line| !ROOMS_OF_UNTYPED_JSON.iter().any(|(room, _)| line.starts_with(room)))
+        .collect();
+    assert_eq!(outside, Vec::<String>::new());
+}
+
+#[test]
+fn every_room_of_untyped_json_is_in_use() {
+    let words = ["Value", "json!", "OpenObject"];
+    let used = lines_with("", &words);
+    for (room, _) in ROOMS_OF_UNTYPED_JSON {
+        assert!(
+            used.iter().any(|line| line.starts_with(room)),
+            "{room} needs no untyped JSON any more: take it off the list"
+        );
+    }
+}
+
+#[test]
 fn a_word_is_found_only_as_a_word() {
     assert!(contains_word("let c: Client = x;", "Client"));
     assert!(contains_word("Timestamp::now()", "::now("));

@@ -11,6 +11,8 @@ trap 'rm -f "$log"' EXIT
 STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh) || exit 1
 export STREAMING_OPERATOR_ASSETS
 export RUST_BACKTRACE=${RUST_BACKTRACE:-1}
+# A test that fails says why; a backtrace of each error on the way would bury it.
+export RUST_LIB_BACKTRACE=${RUST_LIB_BACKTRACE:-0}
 
 # One process a test binary, one binary after the other: a control plane is shared by the tests of a binary, and two of
 # them would only take each other's processors.

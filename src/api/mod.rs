@@ -3,6 +3,11 @@
 //! Must never import another module of this crate, and never decide anything. Doc comments of spec and status fields
 //! are the descriptions in the CRD, so they are written for `kubectl explain`.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "descriptions in a CRD are shown as they are, without markup"
+)]
+
 pub mod conditions;
 pub mod manifests;
 pub mod meta;

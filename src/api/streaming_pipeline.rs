@@ -7,6 +7,10 @@
     unreachable_pub,
     reason = "the KubeSchema derive repeats the type inside a private block"
 )]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "each printer column has a type; the lint takes them for repetitions"
+)]
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

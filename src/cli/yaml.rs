@@ -12,7 +12,7 @@ pub(super) fn to_yaml<T: Serialize>(object: &T) -> Result<String, String> {
     serde_saphyr::to_string(&Plain(&value)).map_err(|error| error.to_string())
 }
 
-/// A JSON value that serialises its numbers as numbers: with `arbitrary_precision` serde_json hands them to any other
+/// A JSON value that serialises its numbers as numbers: with `arbitrary_precision` `serde_json` hands them to any other
 /// serialiser as a map with a private key.
 struct Plain<'a>(&'a Value);
 

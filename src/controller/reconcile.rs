@@ -16,6 +16,7 @@ use super::report;
 use super::status_write::{Written, write};
 use crate::api::StoredPipeline;
 use crate::caches::id_of;
+use crate::core::plan::notices::of_outcome;
 use crate::core::plan::{Decision, decide};
 use crate::core::status::notices;
 use crate::telemetry::labels::{ReconcileResult, RetryClass};
@@ -49,6 +50,7 @@ async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Signe
     // Writes.
     let outcome = apply(ctx, &view, &decision.actions).await;
     report::outcome(ctx, &outcome);
+    report::notices(ctx, &view, &of_outcome(&outcome)).await;
     // Status write: what was seen and done.
     let written = write(ctx, &mut view, &decision.facts, Some(&outcome)).await;
     if recorded == Written::Yes || matches!(written, Ok(Written::Yes | Written::Unchanged)) {

@@ -25,7 +25,7 @@ use cluster::{Quality, SimPod, Stage, UID, quality};
 use operator::{World, revision};
 use rng::Rng;
 
-/// Seeds of a run, and steps of each: a few seconds together.
+/// Seeds of a run (`SCENARIO_SEEDS` for more), and steps of each: a few seconds together.
 const SEEDS: u64 = 400;
 const STEPS: usize = 160;
 /// A rollout of the largest pipeline here takes fewer passes than this.
@@ -39,7 +39,8 @@ fn whatever_happens_the_invariants_hold_and_the_pipeline_converges() {
         scenario(seed);
         return;
     }
-    for seed in 0..SEEDS {
+    let seeds = std::env::var("SCENARIO_SEEDS").ok().and_then(|text| text.parse().ok());
+    for seed in 0..seeds.unwrap_or(SEEDS) {
         scenario(seed);
     }
 }

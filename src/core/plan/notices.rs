@@ -101,14 +101,12 @@ pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
     let mut tell = |reason, message| notices.push(Notice { reason, message });
     let is_new = before.update_revision != after.update_revision;
     if let Some(update) = after.update_revision.as_ref().filter(|_| is_new) {
-        let from = before
-            .current_revision
-            .as_ref()
-            .map(|current| format!(" in place of {current}"));
-        tell(
-            NoticeReason::RolloutStarted,
-            format!("revision {update} is rolled out{}", from.unwrap_or_default()),
-        );
+        let message = match &before.current_revision {
+            None => format!("revision {update} is rolled out"),
+            Some(current) if current == update => format!("the Pods return to revision {update}"),
+            Some(current) => format!("revision {update} is rolled out in place of {current}"),
+        };
+        tell(NoticeReason::RolloutStarted, message);
     }
     if let Some(failed) = after
         .failed
@@ -142,8 +140,10 @@ pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
             "the failed revision may try again".to_owned(),
         );
     }
+    // A revision that completed without a gate (the first one) was not promoted.
     if before.gate_opened_for != after.gate_opened_for
         && let Some(revision) = &after.gate_opened_for
+        && before.current_revision.as_ref() != Some(revision)
     {
         let message = format!("the canary of revision {revision} is good; the primary Pods follow");
         tell(NoticeReason::CanaryPromoted, message);

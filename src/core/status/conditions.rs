@@ -177,7 +177,11 @@ impl Subject<'_> {
 
     fn mode(&self, mode: Mode) -> Said {
         if self.state.mode != mode {
-            return said(false, Reason::AsExpected, "");
+            let message = match mode {
+                Mode::Stalled => "nothing needs a person",
+                Mode::Working | Mode::Ready => "nothing is under way",
+            };
+            return said(false, Reason::AsExpected, message);
         }
         let message = self.state.message.clone().unwrap_or_else(|| self.root_cause());
         said(true, self.state.reason, &message)

@@ -19,11 +19,11 @@ use crate::api::{ConditionType, Reason, StreamingPipelineStatus};
 
 use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
-use super::plan::{Facts, Hold, Notice, NoticeReason, Outcome, Wanted};
+use super::plan::{Facts, Hold, Notice, NoticeReason, Outcome, Phase, Wanted};
 use super::settings::Settings;
 
 use counts::Counts;
-use state::State;
+use state::{Mode, State};
 
 /// Longest message of a condition or a Pod's report, in bytes, so that a status can never outgrow etcd's 1.5 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 1024;
@@ -80,7 +80,7 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
         selector: Some(format!("{LABEL_OWNER_UID}={}", input.pipeline.uid)),
         current_revision: input.facts.current_revision.as_ref().map(ToString::to_string),
         update_revision: input.facts.update_revision.as_ref().map(ToString::to_string),
-        rollout: Some(rollout(input.facts)),
+        rollout: Some(rollout(input.facts, state.mode)),
     }
 }
 
@@ -145,7 +145,12 @@ fn generations(facts: &Facts) -> Option<SetGenerations> {
     (generations != SetGenerations::default()).then_some(generations)
 }
 
-fn rollout(facts: &Facts) -> RolloutStatus {
+fn rollout(facts: &Facts, mode: Mode) -> RolloutStatus {
+    // A rollout that only a person can get on is not progressing, whatever the Pods wait for.
+    let phase = match (mode, facts.phase) {
+        (Mode::Stalled, Phase::Progressing | Phase::AwaitingAnalysis) => Phase::Stalled,
+        (_, phase) => phase,
+    };
     let hold = |hold: &Hold| {
         let (by, reason) = hold.by.words();
         RolloutHold {
@@ -156,7 +161,7 @@ fn rollout(facts: &Facts) -> RolloutStatus {
         }
     };
     RolloutStatus {
-        phase: facts.phase.as_str().to_owned(),
+        phase: phase.as_str().to_owned(),
         holds: facts.holds.iter().map(hold).collect(),
         gate_opened_for: facts.gate_opened_for.as_ref().map(ToString::to_string),
         failed_revision: facts.failed.as_ref().map(|failed| FailedRevision {

@@ -86,6 +86,9 @@ impl Shared {
     }
 }
 
+/// `kubectl delete` waits for as long as something holds the object: a test must fail before its reader loses patience.
+const KUBECTL_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// A running control plane. Dropping it ends its processes.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -258,7 +261,9 @@ impl ControlPlane {
     /// When it exits with another code than 0; the text has its stderr.
     pub async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
         let command = self.kubectl_command(arguments)?;
-        tokio::task::spawn_blocking(move || children::output(&command)).await?
+        let ran = tokio::task::spawn_blocking(move || children::output(&command));
+        let ended = tokio::time::timeout(KUBECTL_TIMEOUT, ran).await;
+        ended.with_context(|| format!("kubectl {} did not end within {KUBECTL_TIMEOUT:?}", arguments.join(" ")))??
     }
 
     /// The command that [`ControlPlane::kubectl`] runs.
