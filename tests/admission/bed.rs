@@ -236,6 +236,7 @@ fn run(
     };
     let metrics = Metrics::new("0", "0", false);
     let deps = certs::Deps {
+        as_leader: client.clone(),
         client,
         served: Arc::clone(&served),
         readiness: readiness.clone(),

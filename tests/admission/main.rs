@@ -115,9 +115,9 @@ async fn admission_works_again_after_the_bundle_was_stripped_replaced_or_install
         for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
             let operation = if value.is_null() { "remove" } else { "replace" };
             let path = "/webhooks/0/clientConfig/caBundle";
-            let patch = json!([{"op": operation, "path": path, "value": value}]).to_string();
+            let edit = json!([{"op": operation, "path": path, "value": value}]).to_string();
             bed.wait_for_bundles().await;
-            bed.kubectl(&["patch", kind, "streaming-operator", "--type=json", "--patch", &patch])
+            bed.kubectl(&["patch", kind, "streaming-operator", "--type=json", "--patch", &edit])
                 .await
                 .expect("the bundle can be edited");
         }

@@ -11,7 +11,7 @@ mod state;
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::api::meta::LABEL_OWNER_UID;
 use crate::api::status::{FailedRevision, RolloutHold, RolloutStatus, SetGenerations, SetReplicas};
@@ -82,24 +82,6 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
         update_revision: input.facts.update_revision.as_ref().map(ToString::to_string),
         rollout: Some(rollout(input.facts, state.mode)),
     }
-}
-
-/// How long to wait before what was refused is tried again: as long as it has been so already, which doubles the wait
-/// each time, at least `backoff_base` and at most `backoff_max`. `None` when nothing was refused.
-#[must_use]
-pub fn retry_after(status: &StreamingPipelineStatus, settings: &Settings, now: Timestamp) -> Option<SignedDuration> {
-    let applied = status
-        .conditions
-        .iter()
-        .find(|condition| condition.type_ == ConditionType::Applied.as_str())?;
-    if applied.status != "False" {
-        return None;
-    }
-    let since: Timestamp = applied.last_transition_time.parse().ok()?;
-    Some(
-        now.duration_since(since)
-            .clamp(settings.backoff_base, settings.backoff_max),
-    )
 }
 
 /// What the new status says that the one before did not, where that is worth an Event.

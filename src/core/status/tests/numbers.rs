@@ -146,23 +146,3 @@ fn a_canary_is_shown_where_one_is_wanted_and_absent_else() {
     assert_eq!(without.replicas.expect("replicas").canary, None);
     assert_eq!(without.pods.expect("pods").sets.expect("sets").canary, None);
 }
-
-#[test]
-fn what_was_refused_is_tried_again_after_twice_the_time() {
-    let mut scene = steady(wanted(2), vec![pod("svc-0-0", 'a')]);
-    scene.result = ActionResult::Refused {
-        code: 422,
-        reason: "Invalid".to_owned(),
-        message: "no".to_owned(),
-    };
-    let status = scene.status(0);
-    let wait = |second| retry_after(&status, &scene.case.settings, at(second)).map(|wait| wait.as_secs());
-    assert_eq!(
-        (wait(0), wait(10), wait(40), wait(4000)),
-        (Some(10), Some(10), Some(40), Some(300))
-    );
-    assert_eq!(
-        retry_after(&steady(wanted(2), good()).status(0), &scene.case.settings, at(9)),
-        None
-    );
-}
