@@ -7,7 +7,7 @@ failed_builds=0
 failed=()
 finished=0
 
-step() { printf '\n== %s\n' "$*"; }
+step() { printf '\n== %s  [%d s]\n' "$*" $SECONDS; }
 
 # show COMMAND...: as at a keyboard.
 show() { printf '$ %s\n' "$*"; "$@" 2>&1; }
