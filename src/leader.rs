@@ -207,7 +207,11 @@ impl Candidate {
             }
         }
         let Some(lease) = self.api.get_opt(&self.settings.name).await? else {
-            return self.write(None).await.map(|()| true);
+            return match self.write(None).await {
+                // Another replica was faster.
+                Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(false),
+                other => other.map(|()| true),
+            };
         };
         self.observe(lease.clone());
         if !self.is_ours(&lease) && !self.has_run_out() {

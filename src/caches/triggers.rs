@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::Stream;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures::{Stream, StreamExt as _};
 
 use crate::core::collision::PipelineId;
 use crate::telemetry::Metrics;
@@ -19,7 +19,10 @@ pub struct Triggers {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Told, and not yet begun. Bounds the channel: a pipeline is in it once.
+    /// In the channel. Bounds it: a pipeline is in it once. What the reader has taken is out of it, so that whatever is
+    /// told from then on comes through.
+    in_channel: HashSet<PipelineId>,
+    /// Told, and not begun: what `queue_depth` counts.
     waiting: HashSet<PipelineId>,
     /// Nobody reads while nobody leads.
     sender: Option<UnboundedSender<PipelineId>>,
@@ -41,7 +44,8 @@ impl Triggers {
         let Some(sender) = inner.sender.clone() else {
             return;
         };
-        if inner.waiting.insert(pipeline.clone()) {
+        inner.waiting.insert(pipeline.clone());
+        if inner.in_channel.insert(pipeline.clone()) {
             // The reader is gone: its term has ended, and the next begins with all pipelines.
             let _ended = sender.unbounded_send(pipeline);
         }
@@ -52,20 +56,22 @@ impl Triggers {
     pub fn read(&self) -> impl Stream<Item = PipelineId> + use<> {
         let (sender, receiver): (_, UnboundedReceiver<PipelineId>) = unbounded();
         let mut inner = self.lock();
-        inner.waiting.clear();
+        *inner = Inner::default();
         inner.sender = Some(sender);
-        receiver
+        drop(inner);
+        let queue = self.clone();
+        receiver.inspect(move |pipeline| {
+            queue.lock().in_channel.remove(pipeline);
+        })
     }
 
     /// Ends the stream of the reader.
     pub fn end(&self) {
-        let mut inner = self.lock();
-        inner.waiting.clear();
-        inner.sender = None;
+        *self.lock() = Inner::default();
         self.metrics.queue_depth(0);
     }
 
-    /// The pipeline is being looked at: what is told from now on is news.
+    /// The pipeline is being looked at, or is gone.
     pub fn begun(&self, pipeline: &PipelineId) {
         let mut inner = self.lock();
         inner.waiting.remove(pipeline);
@@ -79,7 +85,7 @@ impl Triggers {
 
 #[cfg(test)]
 mod tests {
-    use futures::{FutureExt as _, StreamExt as _};
+    use futures::FutureExt as _;
 
     use super::*;
 
@@ -95,15 +101,21 @@ mod tests {
     }
 
     #[test]
-    fn a_pipeline_waits_once_until_it_is_begun() {
+    fn a_pipeline_waits_once_until_it_is_taken() {
         let triggers = triggers();
         let mut read = triggers.read();
         triggers.tell(pipeline("a"));
         triggers.tell(pipeline("a"));
         assert_eq!(read.next().now_or_never(), Some(Some(pipeline("a"))));
+        assert_eq!(read.next().now_or_never(), None);
+    }
+
+    #[test]
+    fn what_is_told_after_a_pipeline_was_taken_comes_through_even_if_nobody_began_with_it() {
+        let triggers = triggers();
+        let mut read = triggers.read();
         triggers.tell(pipeline("a"));
-        assert_eq!(read.next().now_or_never(), None, "taken, and not begun yet");
-        triggers.begun(&pipeline("a"));
+        assert_eq!(read.next().now_or_never(), Some(Some(pipeline("a"))));
         triggers.tell(pipeline("a"));
         assert_eq!(read.next().now_or_never(), Some(Some(pipeline("a"))));
     }

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{ObjectMeta, PartialObjectMetaExt as _};
+use kube::core::{ObjectMeta, PartialObjectMetaExt as _, Request};
 use serde::de::DeserializeOwned;
 
 use super::context::{Context, read};
@@ -29,7 +29,7 @@ use crate::core::observed::PipelineFacts;
 use crate::core::plan::ActionResult;
 use crate::core::render::{CONFIG_KEY, ConfigMapContent, render};
 use crate::core::revision::revision as revision_of;
-use crate::core::stored_revision::StoredRevision;
+use crate::core::stored_revision::{StoredRevision, escape_as_go_does};
 use crate::core::valid::ValidPipeline;
 
 /// Creates the ControllerRevision of the spec's revision.
@@ -54,7 +54,7 @@ pub(super) async fn create_revision(ctx: &Context, view: &View, revision: &Revis
     };
     let api = Api::<ControllerRevision>::namespaced(ctx.client.clone(), &view.pipeline.namespace);
     let (stored, result) = match create(ctx, view, &api, "ControllerRevision", &object).await {
-        Ok(_) => (Some(Arc::clone(&spec.stored)), ActionResult::Done),
+        Ok(()) => (Some(Arc::clone(&spec.stored)), ActionResult::Done),
         // What was stored first holds: an earlier release may have rendered it differently.
         Err(Existing::Ours(existing)) => (read(&existing), ActionResult::AlreadyOurs),
         Err(Existing::Not(result)) => return result,
@@ -99,7 +99,7 @@ pub(super) async fn create_config_map(ctx: &Context, view: &View, revision: &Rev
     };
     let api = Api::<ConfigMap>::namespaced(ctx.client.clone(), &view.pipeline.workload_namespace);
     match create(ctx, view, &api, "ConfigMap", &object).await {
-        Ok(_) => ActionResult::Done,
+        Ok(()) => ActionResult::Done,
         Err(Existing::Ours(existing)) if existing.data == object.data => ActionResult::AlreadyOurs,
         Err(Existing::Ours(_)) => ActionResult::NotOurs {
             holder: format!("ConfigMap {name}, whose text was changed; delete it to have it made again"),
@@ -131,7 +131,8 @@ enum Existing<K> {
     Not(ActionResult),
 }
 
-async fn create<K>(ctx: &Context, view: &View, api: &Api<K>, kind: &str, object: &K) -> Result<K, Existing<K>>
+/// Creates an object. Its JSON is in Go's form, for what must be compared byte by byte later.
+async fn create<K>(ctx: &Context, view: &View, api: &Api<K>, kind: &str, object: &K) -> Result<(), Existing<K>>
 where
     K: kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
 {
@@ -144,8 +145,20 @@ where
         "create {kind} {}/{name}",
         object.meta().namespace.as_deref().unwrap_or_default()
     );
-    let failure = match ctx.ask(&what, api.create(&params, object)).await {
-        Ok(created) => return Ok(created),
+    let body = match serde_json::to_string(object) {
+        Ok(json) => escape_as_go_does(&json).into_bytes(),
+        Err(error) => {
+            return Err(Existing::Not(unusable(format!(
+                "{kind} {name} cannot be written as JSON: {error}"
+            ))));
+        }
+    };
+    let request = match Request::new(K::url_path(&(), object.meta().namespace.as_deref())).create(&params, body) {
+        Ok(request) => request,
+        Err(error) => return Err(Existing::Not(unusable(format!("cannot {what}: {error}")))),
+    };
+    let failure = match ctx.ask(&what, ctx.client.request::<K>(request)).await {
+        Ok(_) => return Ok(()),
         Err(failure) => failure,
     };
     if failure.class() != Class::AlreadyExists {

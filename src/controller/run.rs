@@ -89,6 +89,10 @@ pub async fn lead(ctx: Arc<Context>, stop: CancellationToken) {
         if let Err(controller::Error::ObjectNotFound(gone)) = passed {
             let namespace = gone.namespace.unwrap_or_default();
             ctx.metrics.forget_pipeline(&namespace, &gone.name);
+            ctx.triggers.begun(&PipelineId {
+                namespace,
+                name: gone.name,
+            });
             ctx.world.forget_gone();
         }
     }

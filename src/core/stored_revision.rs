@@ -2,6 +2,12 @@
 //!
 //! A Pod is made of these, so that an upgrade of the operator which renders differently restarts nothing. Must never be
 //! changed once written: fields may be added, none may change its meaning.
+//!
+//! The API server compares `data` byte by byte when anything of a ControllerRevision is changed, and what the garbage
+//! collector changes (owner references, for `--cascade=orphan`) it writes anew as Go writes JSON. Bytes in another form
+//! make every such change fail with "data: field is immutable", and the pipeline could never be deleted. So what is
+//! stored is in Go's form from the start: keys sorted ([`StoredRevision::encode`]), and some characters escaped
+//! ([`escape_as_go_does`]). Numbers come from the API server and are in Go's form already.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +74,9 @@ impl StoredRevision {
 
     /// As it stands in the ControllerRevision. Fails when a map's key is no string, which no type here allows.
     pub fn encode(&self) -> Result<Value, serde_json::Error> {
-        serde_json::to_value(self)
+        let mut data = serde_json::to_value(self)?;
+        data.sort_all_objects();
+        Ok(data)
     }
 
     /// From what stands in the ControllerRevision.
@@ -86,11 +94,51 @@ impl StoredRevision {
     }
 }
 
+/// JSON text with the characters escaped that Go's `encoding/json` escapes and serde does not. They can only stand in
+/// strings, so the text means the same.
+#[must_use]
+pub fn escape_as_go_does(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' => escaped.push_str("\\u003c"),
+            '>' => escaped.push_str("\\u003e"),
+            '&' => escaped.push_str("\\u0026"),
+            '\u{2028}' => escaped.push_str("\\u2028"),
+            '\u{2029}' => escaped.push_str("\\u2029"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_stored_has_the_bytes_that_go_would_write() {
+        let stored = json!({
+            "templates": {"primary": {"spec": {"z": "a<b>&c\u{2028}\n", "a": [{"y": 1.5, "x": null}]}}},
+            "configMap": {"version": "v", "name": "c"},
+            "spec": {
+                "service_name": "s", "pipeline_module": "m", "image_name": "i", "cpu_per_process": 1,
+                "memory_per_process": 1, "deployment_template": {}, "container_template": {}, "pipeline_config": {}
+            }
+        });
+        let data = StoredRevision::decode(&stored)
+            .and_then(|stored| stored.encode())
+            .expect("it can be written");
+        let text = escape_as_go_does(&data["templates"].to_string());
+        let go = r#"{"primary":{"spec":{"a":[{"x":null,"y":1.5}],"z":"a\u003cb\u003e\u0026c\u2028\n"}}}"#;
+        assert_eq!(text, go);
+        assert!(
+            data.to_string()
+                .starts_with(r#"{"configMap":{"labels":{},"name":"c","version":"v"},"spec":{"container_name""#)
+        );
+    }
 
     #[test]
     fn what_was_stored_by_this_release_is_read_by_every_later_one() {

@@ -260,6 +260,26 @@ async fn in_another_namespace_a_finalizer_holds_the_pipeline_until_its_pods_are_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pipeline_that_is_made_again_under_its_name_is_looked_at_again() {
+    let api = FakeApi::new();
+    let _kubelet = kubelet(&api);
+    let _operator = Operator::start(&api, "operator", &Mode::default());
+    for _ in 0..2 {
+        api.put(PIPELINES, pipeline("p", 3, "image:1"));
+        settle(&api).await;
+        assert_eq!(condition(&api, "p", "Ready"), "True Ready");
+        let pipeline = api.get(PIPELINES, "ns", "p").expect("a pipeline");
+        for pod in api.list("pods").values() {
+            let owner = text(pod, "/metadata/labels/streams.sentry.io~1owner-uid");
+            assert_eq!(owner, text(&pipeline, "/metadata/uid"));
+        }
+        // As with --cascade=orphan: what it made stays.
+        api.remove(PIPELINES, "ns", "p");
+        sleep(Duration::from_secs(10)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_written_while_the_gate_is_shut() {
     let api = FakeApi::new();
     let _kubelet = kubelet(&api);
