@@ -228,3 +228,23 @@ fn what_only_a_person_can_help_is_the_worst_cause() {
     let names: Vec<_> = pods.unhealthy_pods.iter().map(|report| report.name.as_str()).collect();
     assert_eq!((names, pods.permanent_errors.len()), (vec!["svc-1-0", "svc-0-0"], 1));
 }
+
+#[test]
+fn a_successor_that_does_not_come_up_is_named_although_the_old_pod_is_ready() {
+    let successor = pod("svc-0-1", 'b').reported("ImagePullBackOff", "no such image");
+    let scene = rolling(wanted(1), vec![pod("svc-0-0", 'a'), successor]);
+    assert_eq!(
+        scene.ready(5),
+        "1 of 1 pods ready, but not svc-0-1, which is to take over: ImagePullBackOff: no such image"
+    );
+}
+
+#[test]
+fn past_the_deadline_the_cause_is_said_and_not_only_that_time_ran_out() {
+    let broken = pod("svc-0-1", 'b').reported("ImagePullBackOff", "no such image");
+    let scene = rolling(wanted(2), vec![broken, pod("svc-1-0", 'a')]);
+    assert_eq!(
+        scene.ready(600),
+        "no progress within 600 s; 1/2 pods not ready: ordinal 0 ImagePullBackOff: no such image"
+    );
+}
