@@ -87,7 +87,10 @@ impl Subject<'_> {
         if self.input.render_faults.is_empty() {
             return said(true, Reason::Rendered, "the spec was rendered");
         }
-        let running = "what runs is kept and healed at the current revision";
+        let running = match self.input.facts.current_revision {
+            Some(_) => "what runs is kept and healed at the current revision",
+            None => "no Pod is made until the spec is mended",
+        };
         said(
             false,
             Reason::RenderFailed,
@@ -98,6 +101,11 @@ impl Subject<'_> {
     fn applied(&self) -> Said {
         match &self.state.refusal {
             Some(refusal) => said(false, refusal.reason, &refusal.message),
+            None if self.state.bars_every_write() => said(
+                false,
+                self.state.reason,
+                self.state.message.as_deref().unwrap_or_default(),
+            ),
             None if self.input.outcome.is_none() => self.as_before(ConditionType::Applied, "nothing was written yet"),
             None => said(true, Reason::Applied, "everything was written"),
         }

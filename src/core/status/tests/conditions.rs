@@ -94,6 +94,13 @@ fn a_collision_names_the_holder() {
     scene.case.observed.collision = Some("ns/older".to_owned());
     assert_eq!(scene.row(5), "False/NameCollision Unknown/AsExpected False True True");
     assert!(scene.ready(5).contains("ns/older"));
+    let status = scene.status(5);
+    let applied = condition(&status, "Applied");
+    assert_eq!(
+        (applied.status.as_str(), applied.reason.as_str()),
+        ("False", "NameCollision"),
+        "nothing may be written, so nothing says that all was"
+    );
     let told = notices(&StreamingPipelineStatus::default(), &scene.status(5));
     assert_eq!(told[0].reason, NoticeReason::NameCollision);
     assert_eq!(notices(&scene.status(5), &scene.status(6)), vec![], "told once");
