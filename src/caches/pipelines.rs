@@ -1,7 +1,10 @@
 //! All pipelines: the one watch of them, the index of their names, and who is to be looked at when one changes. Feeds
 //! webhook and controller alike. Must never let an object that cannot be read hide another.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use kube::Client;
 use kube::runtime::reflector::{self, Store, store::Writer};
@@ -13,7 +16,7 @@ use super::cache::{Cache, Change, Key};
 use super::id_of;
 use super::triggers::Triggers;
 use super::watch::{self, Scope, Selection};
-use crate::api::StoredPipeline;
+use crate::api::{StoredPipeline, StreamingPipelineStatus};
 use crate::core::collision::{NameIndex, NameSet, PipelineId};
 
 /// Who is shown every event.
@@ -31,6 +34,8 @@ pub struct Pipelines {
     workload_namespace: Option<Arc<str>>,
     synced: channel::Sender<bool>,
     observer: Observer,
+    /// Digest of the status that was last sent, by uid of the pipeline.
+    sent: Arc<Mutex<HashMap<String, u64>>>,
 }
 
 struct Inner {
@@ -63,6 +68,7 @@ impl Pipelines {
             workload_namespace: workload_namespace.map(Arc::from),
             synced: channel::channel(false).0,
             observer: Arc::new(observer),
+            sent: Arc::default(),
         }
     }
 
@@ -124,15 +130,33 @@ impl Pipelines {
                     None => index.remove(&pipeline),
                 }
                 let asked = before.as_deref().is_none_or(|before| asks_for_a_look(before, object));
+                let asked = asked || before.as_deref().is_some_and(|before| self.is_anothers(before, object));
                 asked.then_some(pipeline).into_iter().collect()
             }
             Change::Deleted(_) => {
                 index.remove(&pipeline);
+                self.sent().remove(object.metadata.uid.as_deref().unwrap_or_default());
                 // Its names are free: who wanted one of them may have it now.
                 let rivals = names.iter().flat_map(|names| index.rivals(&pipeline, names));
                 rivals.chain([pipeline.clone()]).collect()
             }
         }
+    }
+
+    /// Notes the status that is about to be sent, so that it is known for an own write when the watch shows it.
+    pub fn sends(&self, uid: &str, status: &StreamingPipelineStatus) {
+        self.sent().insert(uid.to_owned(), digest(status));
+    }
+
+    /// Whether someone else wrote the status: it is to be put right, for what it says is not so.
+    fn is_anothers(&self, before: &StoredPipeline, now: &StoredPipeline) -> bool {
+        let same = before.status == now.status && before.status_is_foreign == now.status_is_foreign;
+        let uid = now.metadata.uid.as_deref().unwrap_or_default();
+        !same && (now.status_is_foreign || self.sent().get(uid) != Some(&digest(&now.status)))
+    }
+
+    fn sent(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The names that a pipeline can take; `None` when its spec cannot be read.
@@ -195,7 +219,14 @@ impl Pipelines {
     }
 }
 
-/// Whether what changed concerns the controller. Its own status writes do not: they would call it again for nothing.
+fn digest(status: &StreamingPipelineStatus) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // Maps are sorted, so equal statuses have equal bytes.
+    serde_json::to_vec(status).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether what changed beside the status concerns the controller.
 fn asks_for_a_look(before: &StoredPipeline, now: &StoredPipeline) -> bool {
     let (before, now) = (&before.metadata, &now.metadata);
     before.uid != now.uid
@@ -231,8 +262,25 @@ mod tests {
     }
 
     #[test]
-    fn a_write_of_the_status_calls_nobody() {
-        assert_eq!(called_by(|p| p["status"] = json!({"totalReplicas": 3})), 0);
+    fn an_own_write_of_the_status_calls_nobody_and_that_of_another_calls_the_controller() {
+        let triggers = Triggers::new(Metrics::new("0", "test", false));
+        let pipelines = Pipelines::new(&[], None, triggers.clone(), |_| {});
+        pipelines.take(&Scope::All, Event::Apply(stored("p", |_| {})));
+        let mut read = triggers.read();
+        let mut is_called_by = |status: Value| {
+            pipelines.take(&Scope::All, Event::Apply(stored("p", |p| p["status"] = status)));
+            read.next().now_or_never().is_some()
+        };
+        let ours = StreamingPipelineStatus {
+            total_replicas: 3,
+            ..StreamingPipelineStatus::default()
+        };
+        pipelines.sends("u", &ours);
+        let ours = serde_json::to_value(&ours).expect("JSON");
+        assert!(!is_called_by(ours.clone()), "the own write");
+        assert!(is_called_by(json!({"totalReplicas": 99})), "another's");
+        assert!(is_called_by(json!({})), "wiped");
+        assert!(!is_called_by(ours), "put right");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! one after the other. Must never write what was not decided, and never give up an answer: what came of each action
 //! goes into the status.
 
+use std::collections::BTreeSet;
+
 use futures::future::join_all;
 
 use super::backoff::Kind;
@@ -16,7 +18,7 @@ const BATCH_MAX: usize = 16;
 /// Carries the actions out in their order.
 ///
 /// After a failure of something that everything depends on (finalizer, ControllerRevision, ConfigMap) the rest is
-/// skipped; after any other only the rest of its kind is.
+/// skipped; after any other only the rest of its kind is, and after another's Pod under the name of one of ours nothing.
 pub async fn apply(ctx: &Context, view: &View, actions: &[Action]) -> Outcome {
     let mut pass = Pass {
         ctx,
@@ -24,6 +26,7 @@ pub async fn apply(ctx: &Context, view: &View, actions: &[Action]) -> Outcome {
         ended: Vec::new(),
         outcome: Outcome::default(),
     };
+    pass.forget_unwanted(actions);
     let mut rest = actions;
     while let Some(first) = rest.first() {
         let kind = Kind::of(first);
@@ -59,8 +62,9 @@ impl Pass<'_> {
                 self.note(kind, first, result);
                 self.skip(skipped);
             } else {
-                let results = join_all(batch.iter().map(|action| carry_out(self.ctx, self.view, action))).await;
-                if let Some(worst) = results.iter().find(|result| !result.succeeded()).or(results.first()) {
+                let results = join_all(batch.iter().map(|action| self.carry_out(action))).await;
+                let of_kind = || results.iter().filter(|result| !kind.fails_alone(result));
+                if let Some(worst) = of_kind().find(|result| !result.succeeded()).or(of_kind().next()) {
                     self.remember(kind, worst);
                 }
                 for (action, result) in batch.iter().zip(results) {
@@ -97,8 +101,38 @@ impl Pass<'_> {
         self.ctx.namespaces.note(&self.view.pipeline.workload_namespace, result);
     }
 
+    /// Names that are not wanted any more are not waited for.
+    fn forget_unwanted(&self, actions: &[Action]) {
+        let wanted: BTreeSet<String> = actions.iter().filter_map(created_pod).collect();
+        self.ctx.world.remember(&self.view.pipeline, |memory| {
+            memory.holds.keep_pods(|name| wanted.contains(name));
+        });
+    }
+
+    async fn carry_out(&self, action: &Action) -> ActionResult {
+        let Some(name) = created_pod(action) else {
+            return carry_out(self.ctx, self.view, action).await;
+        };
+        let (world, pipeline) = (&self.ctx.world, &self.view.pipeline);
+        let (now, generation) = (self.view.now, pipeline.generation);
+        let held = world.remember(pipeline, |memory| {
+            memory.holds.held_pod(&name, generation, now).cloned()
+        });
+        if let Some(result) = held {
+            return result;
+        }
+        let result = carry_out(self.ctx, self.view, action).await;
+        if Kind::CreatePod.fails_alone(&result) || result.succeeded() {
+            let now = self.ctx.clock.now();
+            world.remember(pipeline, |memory| {
+                memory.holds.note_pod(&name, generation, &result, now)
+            });
+        }
+        result
+    }
+
     fn note(&mut self, kind: Kind, action: &Action, result: ActionResult) {
-        if !result.succeeded() {
+        if !result.succeeded() && !kind.fails_alone(&result) {
             self.ended.push(kind);
         }
         self.outcome.results.push((action.clone(), result));
@@ -107,6 +141,14 @@ impl Pass<'_> {
     fn skip(&mut self, actions: &[Action]) {
         let skipped = actions.iter().map(|action| (action.clone(), ActionResult::Skipped));
         self.outcome.results.extend(skipped);
+    }
+}
+
+/// The name of the Pod that an action creates.
+fn created_pod(action: &Action) -> Option<String> {
+    match action {
+        Action::CreatePod(plan) => Some(plan.name.to_string()),
+        _ => None,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What failed of a pipeline's writes, and when it is tried again. An event in between does not shorten the wait, so a
 //! refusal costs the API server what its back-off says, however busy the pipeline is. An edit of the spec ends every
-//! wait, for it may be the cure. Must never drop what failed: each pass says it again until it is mended.
+//! wait, for it may be the cure. A Pod whose name another's Pod has waits alone: the names of the others are free, and
+//! who has one name may not keep a whole pipeline from being healed. Must never drop what failed: each pass says it again
+//! until it is mended.
 
 use std::collections::BTreeMap;
 
@@ -48,6 +50,12 @@ impl Kind {
         }
     }
 
+    /// Whether such a result of one action says nothing of the others of its kind: a Pod's name is another's.
+    #[must_use]
+    pub const fn fails_alone(self, result: &ActionResult) -> bool {
+        matches!((self, result), (Self::CreatePod, ActionResult::NotOurs { .. }))
+    }
+
     /// Whether everything after it depends on it: no Pod is made or deleted for a revision that could not be kept.
     #[must_use]
     pub const fn bars_what_follows(self) -> bool {
@@ -60,7 +68,12 @@ impl Kind {
 
 /// What failed of one pipeline.
 #[derive(Clone, Debug, Default)]
-pub struct Holds(BTreeMap<Kind, Hold>);
+pub struct Holds {
+    /// What keeps a whole kind waiting.
+    kinds: BTreeMap<Kind, Hold>,
+    /// What keeps the create of one Pod waiting, by the Pod's name.
+    pods: BTreeMap<String, Hold>,
+}
 
 #[derive(Clone, Debug)]
 struct Hold {
@@ -74,41 +87,66 @@ impl Holds {
     /// What came of the last attempt, while it is too early for another one.
     #[must_use]
     pub fn held(&self, kind: Kind, generation: Option<i64>, now: Timestamp) -> Option<&ActionResult> {
-        let hold = self.0.get(&kind)?;
-        (hold.generation == generation && now < hold.until).then_some(&hold.result)
+        self.kinds.get(&kind)?.held(generation, now)
+    }
+
+    /// What came of the last attempt to create this Pod, while it is too early for another one.
+    #[must_use]
+    pub fn held_pod(&self, name: &str, generation: Option<i64>, now: Timestamp) -> Option<&ActionResult> {
+        self.pods.get(name)?.held(generation, now)
     }
 
     /// Notes what came of an attempt at `now`.
     pub fn note(&mut self, kind: Kind, generation: Option<i64>, result: &ActionResult, now: Timestamp) {
-        let (first, longest) = match result {
-            ActionResult::Done | ActionResult::AlreadyOurs => {
-                self.0.remove(&kind);
-                return;
-            }
-            ActionResult::Skipped => return,
-            ActionResult::Refused { .. } | ActionResult::NotOurs { .. } => REFUSED,
-            ActionResult::Unavailable { .. } => UNAVAILABLE,
-        };
-        if kind == Kind::DryRun {
-            return;
+        if kind != Kind::DryRun {
+            note(&mut self.kinds, kind, generation, result, now);
         }
-        let before = self.0.get(&kind).filter(|hold| hold.generation == generation);
-        let wait = before.map_or(first, |hold| hold.wait.saturating_mul(2).clamp(first, longest));
-        let hold = Hold {
-            generation,
-            result: result.clone(),
-            wait,
-            until: later(now, wait),
-        };
-        self.0.insert(kind, hold);
+    }
+
+    /// Notes what came of an attempt at `now` to create this Pod.
+    pub fn note_pod(&mut self, name: &str, generation: Option<i64>, result: &ActionResult, now: Timestamp) {
+        note(&mut self.pods, name.to_owned(), generation, result, now);
+    }
+
+    /// Forgets Pods that are not to be created any more.
+    pub fn keep_pods(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.pods.retain(|name, _| wanted(name));
     }
 
     /// When the first wait is over.
     #[must_use]
     pub fn next(&self, now: Timestamp) -> Option<SignedDuration> {
-        let waits = self.0.values().map(|hold| hold.until.duration_since(now));
+        let holds = self.kinds.values().chain(self.pods.values());
+        let waits = holds.map(|hold| hold.until.duration_since(now));
         waits.filter(SignedDuration::is_positive).min()
     }
+}
+
+impl Hold {
+    fn held(&self, generation: Option<i64>, now: Timestamp) -> Option<&ActionResult> {
+        (self.generation == generation && now < self.until).then_some(&self.result)
+    }
+}
+
+fn note<K: Ord>(holds: &mut BTreeMap<K, Hold>, key: K, generation: Option<i64>, result: &ActionResult, now: Timestamp) {
+    let (first, longest) = match result {
+        ActionResult::Done | ActionResult::AlreadyOurs => {
+            holds.remove(&key);
+            return;
+        }
+        ActionResult::Skipped => return,
+        ActionResult::Refused { .. } | ActionResult::NotOurs { .. } => REFUSED,
+        ActionResult::Unavailable { .. } => UNAVAILABLE,
+    };
+    let before = holds.get(&key).filter(|hold| hold.generation == generation);
+    let wait = before.map_or(first, |hold| hold.wait.saturating_mul(2).clamp(first, longest));
+    let hold = Hold {
+        generation,
+        result: result.clone(),
+        wait,
+        until: later(now, wait),
+    };
+    holds.insert(key, hold);
 }
 
 #[cfg(test)]
@@ -150,6 +188,24 @@ mod tests {
         assert_eq!(holds.held(Kind::CreatePod, Some(1), at(9)), Some(&refused()));
         assert_eq!(holds.held(Kind::CreatePod, Some(2), at(1)), None);
         assert_eq!(holds.held(Kind::DeletePod, Some(1), at(1)), None);
+    }
+
+    #[test]
+    fn a_pod_whose_name_is_anothers_waits_alone() {
+        let taken = ActionResult::NotOurs {
+            holder: "Pod p".to_owned(),
+        };
+        assert!(Kind::CreatePod.fails_alone(&taken));
+        assert!(!Kind::CreatePod.fails_alone(&refused()));
+        assert!(!Kind::ConfigMap.fails_alone(&taken));
+        let mut holds = Holds::default();
+        holds.note_pod("p-0-0", Some(1), &taken, at(0));
+        assert_eq!(holds.held_pod("p-0-0", Some(1), at(9)), Some(&taken));
+        assert_eq!(holds.held_pod("p-1-0", Some(1), at(9)), None);
+        assert_eq!(holds.held(Kind::CreatePod, Some(1), at(9)), None);
+        assert_eq!(holds.next(at(0)), Some(SignedDuration::from_secs(10)));
+        holds.keep_pods(|name| name == "p-1-0");
+        assert_eq!(holds.next(at(0)), None);
     }
 
     #[test]

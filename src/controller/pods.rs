@@ -21,9 +21,6 @@ use crate::core::stored_revision::StoredRevision;
 
 /// Creates a Pod.
 pub(super) async fn create(ctx: &Context, view: &View, plan: &PodPlan) -> ActionResult {
-    if let Some(result) = still_taken(ctx, view).await {
-        return result;
-    }
     let body = match body(ctx, view, plan).await {
         Ok(body) => body,
         Err(result) => return result,
@@ -132,19 +129,6 @@ pub(super) async fn delete(ctx: &Context, view: &View, delete: &PodDelete) -> Ac
     result
 }
 
-/// What is in the way as long as another's Pod has the name that was wanted last: the pipeline waits until it is gone.
-async fn still_taken(ctx: &Context, view: &View) -> Option<ActionResult> {
-    let taken = ctx.world.remember(&view.pipeline, |memory| memory.taken.clone())?;
-    let result = match already_exists(ctx, view, &taken).await.1 {
-        result @ ActionResult::NotOurs { .. } => Some(result),
-        _ => None,
-    };
-    if result.is_none() {
-        ctx.world.remember(&view.pipeline, |memory| memory.taken = None);
-    }
-    result
-}
-
 /// Who has the name, and what that makes of the create; the uid when it is ours.
 async fn already_exists(ctx: &Context, view: &View, name: &str) -> (Option<String>, ActionResult) {
     match find_pod(ctx, &view.pipeline.workload_namespace, name).await {
@@ -153,8 +137,6 @@ async fn already_exists(ctx: &Context, view: &View, name: &str) -> (Option<Strin
         }
         Ok(Some(pod)) => {
             let holder = owners::describe(ctx, "Pod", &pod.metadata).await;
-            ctx.world
-                .remember(&view.pipeline, |memory| memory.taken = Some(name.to_owned()));
             (None, ActionResult::NotOurs { holder })
         }
         Ok(None) => {

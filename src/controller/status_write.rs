@@ -122,6 +122,7 @@ async fn put(ctx: &Context, view: &View, status: &StreamingPipelineStatus) -> Re
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PostParams::default()
     };
+    ctx.pipelines.sends(&view.pipeline.uid, status);
     let body = serde_json::to_vec(&update).map_err(|error| Failure::of(&what)(kube::Error::SerdeError(error)))?;
     let url = StreamingPipeline::url_path(&(), Some(namespace));
     let request = Request::new(url).replace_subresource("status", name, &params, body);

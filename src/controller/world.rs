@@ -60,9 +60,6 @@ pub struct Memory {
     pub unanswered_deletes: BTreeMap<String, String>,
     /// The revision whose ControllerRevision was made, or found, last: the cache may not show it yet.
     pub made: Option<(Revision, Arc<StoredRevision>)>,
-    /// Name of a Pod of ours that another's Pod had when it was to be made. The next try has a higher generation and so
-    /// another name; that it is not to be got around like that, this is here for.
-    pub taken: Option<String>,
     /// What failed, and when it is tried again.
     pub holds: Holds,
     /// The pipeline as the last own write of it left it, while the cache shows an older one.

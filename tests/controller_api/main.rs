@@ -122,6 +122,69 @@ async fn a_pod_under_our_name_that_is_not_ours_stays_as_it_is_and_the_pipeline_s
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_status_that_somebody_else_wrote_or_wiped_is_put_right_at_once() {
+    let api = FakeApi::new();
+    let _kubelet = kubelet(&api);
+    let _operator = Operator::start(&api, "operator", &Mode::default());
+    api.put(PIPELINES, pipeline("p", 3, "image:1"));
+    settle(&api).await;
+    let right = api.get(PIPELINES, "ns", "p").expect("a pipeline")["status"].clone();
+    for wrong in [
+        json!({}),
+        json!({"readyReplicas": 0, "updateRevision": "!", "rollout": {"phase": "Nope"}, "pods": 3}),
+    ] {
+        api.edit(PIPELINES, "ns", "p", |pipeline| pipeline["status"] = wrong);
+        settle(&api).await;
+        let status = &api.get(PIPELINES, "ns", "p").expect("a pipeline")["status"];
+        for field in ["readyReplicas", "currentRevision", "updateRevision", "totalReplicas"] {
+            assert_eq!(status[field], right[field], "{field}");
+        }
+        assert_eq!(condition(&api, "p", "Ready"), "True Ready");
+    }
+    assert_eq!(pods(&api), ALL_OF_THREE);
+    api.forget_requests();
+    settle(&api).await;
+    assert_eq!(api.writes(), [], "and then nothing is left to say");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_foreign_pod_under_one_name_keeps_no_other_pod_from_being_healed_and_costs_no_status_writes() {
+    let api = FakeApi::new();
+    let _kubelet = kubelet(&api);
+    let operator = Operator::start(&api, "operator", &Mode::default());
+    api.put(
+        "pods",
+        json!({"metadata": {"name": "svc-pipeline-p-0-0-0", "namespace": "ns", "labels": {"app": "other"}}}),
+    );
+    api.put(PIPELINES, pipeline("p", 3, "image:1"));
+    sleep(Duration::from_secs(60)).await;
+    let ours = || {
+        pods(&api)
+            .into_iter()
+            .filter(|pod| pod.ends_with("image:1"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ours(), ["primary/1 image:1", "primary/2 image:1"]);
+    assert_eq!(condition(&api, "p", "Ready"), "False NameCollision");
+    api.forget_requests();
+    sleep(Duration::from_secs(3600)).await;
+    let written: Vec<_> = api
+        .writes()
+        .into_iter()
+        .filter(|write| write.resource == "streamingpipelines")
+        .collect();
+    assert_eq!(written, [], "nothing new to say");
+    drop(operator);
+    let _next = Operator::start(&api, "next", &Mode::default());
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(
+        condition(&api, "p", "Ready"),
+        "False NameCollision",
+        "a restart does not get around it"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_of_ours_that_the_watch_does_not_show_counts_as_made() {
     let api = FakeApi::new();
     let _operator = Operator::start(&api, "operator", &Mode::default());

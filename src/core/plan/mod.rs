@@ -98,7 +98,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         return nothing(before);
     };
     let Stand {
-        mut facts,
+        facts,
         goal,
         dry_run,
         mut wakes,
@@ -109,7 +109,6 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         let mut pass = Pass::new(goal, wanted, &orders, input.observed, generations, input.settings, now);
         pods(&mut pass, input.observed, dry_run);
         wakes.append(&mut pass.wakes);
-        facts.generations = pass.generations;
         actions = around(input, wanted, &facts, pass.actions, now);
     }
     let stale = input.previous.observed_generation != input.pipeline.generation && !actions.is_empty();

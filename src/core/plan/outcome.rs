@@ -48,6 +48,15 @@ impl ActionResult {
             Self::NotOurs { .. } | Self::Refused { .. } | Self::Unavailable { .. } | Self::Skipped => false,
         }
     }
+
+    /// Whether the world may now be as the action wanted it: it is, or no answer said that it is not.
+    #[must_use]
+    pub const fn may_be_done(&self) -> bool {
+        match self {
+            Self::Done | Self::AlreadyOurs | Self::Unavailable { .. } => true,
+            Self::NotOurs { .. } | Self::Refused { .. } | Self::Skipped => false,
+        }
+    }
 }
 
 impl Outcome {

@@ -1,7 +1,5 @@
 //! The conditions, each from the one state. All are present from the first visit on.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use crate::api::{Condition, ConditionStatus, ConditionType, Reason};
@@ -89,7 +87,10 @@ impl Subject<'_> {
         if self.input.render_faults.is_empty() {
             return said(true, Reason::Rendered, "the spec was rendered");
         }
-        let running = "what runs is kept and healed at the current revision";
+        let running = match self.input.facts.current_revision {
+            Some(_) => "what runs is kept and healed at the current revision",
+            None => "no Pod is made until the spec is mended",
+        };
         said(
             false,
             Reason::RenderFailed,
@@ -100,6 +101,11 @@ impl Subject<'_> {
     fn applied(&self) -> Said {
         match &self.state.refusal {
             Some(refusal) => said(false, refusal.reason, &refusal.message),
+            None if self.state.bars_every_write() => said(
+                false,
+                self.state.reason,
+                self.state.message.as_deref().unwrap_or_default(),
+            ),
             None if self.input.outcome.is_none() => self.as_before(ConditionType::Applied, "nothing was written yet"),
             None => said(true, Reason::Applied, "everything was written"),
         }
@@ -168,9 +174,8 @@ impl Subject<'_> {
 
     fn ready(&self) -> Said {
         let message = match (&self.state.message, self.state.mode) {
-            (Some(message), _) => message.clone(),
             (None, Mode::Ready) => format!("{} of {} pods ready", self.counts.ready, self.counts.wanted),
-            (None, _) => self.root_cause(),
+            _ => self.message(),
         };
         said(self.state.mode == Mode::Ready, self.state.reason, &message)
     }
@@ -183,8 +188,18 @@ impl Subject<'_> {
             };
             return said(false, Reason::AsExpected, message);
         }
-        let message = self.state.message.clone().unwrap_or_else(|| self.root_cause());
-        said(true, self.state.reason, &message)
+        said(true, self.state.reason, &self.message())
+    }
+
+    /// What there is to say of a pipeline that is not as it should be. That time ran out is no cause; the Pods are.
+    fn message(&self) -> String {
+        match &self.state.message {
+            Some(message) if self.state.reason == Reason::ProgressDeadlineExceeded => {
+                format!("{message}; {}", self.root_cause())
+            }
+            Some(message) => message.clone(),
+            None => self.root_cause(),
+        }
     }
 
     fn as_before(&self, type_: ConditionType, otherwise: &str) -> Said {
@@ -224,20 +239,28 @@ impl Subject<'_> {
             WorkloadSet::Canary => "canary".to_owned(),
             WorkloadSet::Primary => format!("ordinal {ordinal}"),
         };
-        let message = worst
-            .message
-            .as_deref()
-            .map(|message| format!(": {}", message.trim()))
-            .unwrap_or_default();
         format!(
-            "{}/{wanted} pods not ready: {who} {}{message}{similar}",
+            "{}/{wanted} pods not ready: {who} {}{similar}",
             missing.len(),
-            worst.reason
+            worst.words()
         )
     }
 
+    /// What a pipeline waits for whose places all have a Ready Pod: first the successor in a hand-over.
     fn all_ready(&self) -> String {
         let (updated, wanted, total) = (self.counts.updated, self.counts.wanted, self.counts.total);
+        let update = self.input.facts.update_revision.as_ref();
+        let waits = |pod: &&PodFacts| {
+            !pod.ready && pod.revision.as_ref() == update && matches!(pod.state, PodState::Live | PodState::Ended)
+        };
+        if let Some(successor) = self.observed.pods.iter().filter(waits).min_by_key(|pod| rank(pod)) {
+            let cause = cause_of(successor);
+            let name = &successor.name;
+            return format!(
+                "{wanted} of {wanted} pods ready, but not {name}, which is to take over: {}",
+                cause.words()
+            );
+        }
         if total > wanted {
             return format!("{wanted} pods wanted, {total} there");
         }
@@ -270,28 +293,38 @@ struct Cause {
     message: Option<String>,
 }
 
-fn cause(observed: &Observed, place: (WorkloadSet, Ordinal)) -> Cause {
-    let rank = |pod: &PodFacts| match (&pod.health.verdict, pod.health.permanent, pod.health.report) {
+impl Cause {
+    fn words(&self) -> String {
+        let message = self.message.as_deref().map(|message| format!(": {}", message.trim()));
+        format!("{}{}", self.reason, message.unwrap_or_default())
+    }
+}
+
+fn rank(pod: &PodFacts) -> u8 {
+    match (&pod.health.verdict, pod.health.permanent, pod.health.report) {
         (_, true, _) => 0,
         (Verdict::Failed(_) | Verdict::Stuck, _, _) => 1,
         (_, _, true) => 2,
         (Verdict::Terminating, _, _) => 4,
         _ => 3,
-    };
-    let mut pods: BTreeMap<(u8, &str), &PodFacts> = BTreeMap::new();
-    for pod in observed
+    }
+}
+
+fn cause_of(pod: &PodFacts) -> Cause {
+    Cause {
+        rank: rank(pod),
+        reason: pod.health.verdict.reason().unwrap_or("NotReady").to_owned(),
+        message: pod.health.message.clone(),
+    }
+}
+
+fn cause(observed: &Observed, place: (WorkloadSet, Ordinal)) -> Cause {
+    let pods = observed
         .pods
         .iter()
-        .filter(|pod| pod.place == Some(place) && pod.state != PodState::Gone)
-    {
-        pods.insert((rank(pod), &pod.name), pod);
-    }
-    match pods.first_key_value() {
-        Some(((rank, _), pod)) => Cause {
-            rank: *rank,
-            reason: pod.health.verdict.reason().unwrap_or("NotReady").to_owned(),
-            message: pod.health.message.clone(),
-        },
+        .filter(|pod| pod.place == Some(place) && pod.state != PodState::Gone);
+    match pods.min_by_key(|pod| (rank(pod), &pod.name)) {
+        Some(pod) => cause_of(pod),
         None => Cause {
             rank: 5,
             reason: "has no Pod".to_owned(),

@@ -19,7 +19,7 @@ use crate::api::{ConditionType, Reason, StreamingPipelineStatus};
 
 use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
-use super::plan::{Facts, Hold, Notice, NoticeReason, Outcome, Phase, Wanted};
+use super::plan::{Action, Facts, Hold, Notice, NoticeReason, Outcome, Phase, Wanted};
 use super::settings::Settings;
 
 use counts::Counts;
@@ -70,7 +70,7 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
             primary,
             canary: set(WorkloadSet::Canary).filter(|canary| *canary > 0),
         }),
-        generations: generations(input.facts),
+        generations: generations(input.facts, input.outcome),
         pods: Some(pods::summary(input, observed, now)),
         total_replicas: counts.total,
         ready_replicas: counts.ready,
@@ -113,9 +113,18 @@ pub fn notices(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatu
         .collect()
 }
 
-fn generations(facts: &Facts) -> Option<SetGenerations> {
+/// The generation last given to each place. One whose create was refused was not given: the next try has the same name, so
+/// that a refusal that lasts is told in the same words each time, and another's Pod under our name is met again and not
+/// got around.
+fn generations(facts: &Facts, outcome: Option<&Outcome>) -> Option<SetGenerations> {
+    let mut given = facts.generations.clone();
+    for (action, result) in outcome.into_iter().flat_map(|outcome| &outcome.results) {
+        if let (Action::CreatePod(plan), true) = (action, result.may_be_done()) {
+            given.insert((plan.set, plan.name.ordinal), plan.name.generation);
+        }
+    }
     let of = |wanted: WorkloadSet| -> BTreeMap<String, u16> {
-        let entries = facts.generations.iter().filter(|((set, _), _)| *set == wanted);
+        let entries = given.iter().filter(|((set, _), _)| *set == wanted);
         entries
             .map(|((_, ordinal), generation)| (ordinal.to_string(), generation.get()))
             .collect()

@@ -52,6 +52,11 @@ impl State {
         state
     }
 
+    /// Whether nothing at all is written for the pipeline, though nothing was refused.
+    pub(super) const fn bars_every_write(&self) -> bool {
+        matches!(self.reason, Reason::NameCollision | Reason::NamespaceTerminating)
+    }
+
     /// Whether something else than a refusal is said to be the cause.
     const fn is_blocked(&self) -> bool {
         matches!(

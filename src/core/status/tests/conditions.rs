@@ -94,6 +94,13 @@ fn a_collision_names_the_holder() {
     scene.case.observed.collision = Some("ns/older".to_owned());
     assert_eq!(scene.row(5), "False/NameCollision Unknown/AsExpected False True True");
     assert!(scene.ready(5).contains("ns/older"));
+    let status = scene.status(5);
+    let applied = condition(&status, "Applied");
+    assert_eq!(
+        (applied.status.as_str(), applied.reason.as_str()),
+        ("False", "NameCollision"),
+        "nothing may be written, so nothing says that all was"
+    );
     let told = notices(&StreamingPipelineStatus::default(), &scene.status(5));
     assert_eq!(told[0].reason, NoticeReason::NameCollision);
     assert_eq!(notices(&scene.status(5), &scene.status(6)), vec![], "told once");
@@ -227,4 +234,24 @@ fn what_only_a_person_can_help_is_the_worst_cause() {
     let pods = scene.status(5).pods.expect("pods");
     let names: Vec<_> = pods.unhealthy_pods.iter().map(|report| report.name.as_str()).collect();
     assert_eq!((names, pods.permanent_errors.len()), (vec!["svc-1-0", "svc-0-0"], 1));
+}
+
+#[test]
+fn a_successor_that_does_not_come_up_is_named_although_the_old_pod_is_ready() {
+    let successor = pod("svc-0-1", 'b').reported("ImagePullBackOff", "no such image");
+    let scene = rolling(wanted(1), vec![pod("svc-0-0", 'a'), successor]);
+    assert_eq!(
+        scene.ready(5),
+        "1 of 1 pods ready, but not svc-0-1, which is to take over: ImagePullBackOff: no such image"
+    );
+}
+
+#[test]
+fn past_the_deadline_the_cause_is_said_and_not_only_that_time_ran_out() {
+    let broken = pod("svc-0-1", 'b').reported("ImagePullBackOff", "no such image");
+    let scene = rolling(wanted(2), vec![broken, pod("svc-1-0", 'a')]);
+    assert_eq!(
+        scene.ready(600),
+        "no progress within 600 s; 1/2 pods not ready: ordinal 0 ImagePullBackOff: no such image"
+    );
 }

@@ -99,6 +99,46 @@ fn what_was_made_and_deleted_is_counted() {
 }
 
 #[test]
+fn a_generation_whose_create_was_refused_was_not_given_and_the_next_try_has_the_same_name() {
+    let mut scene = steady(wanted(2), vec![pod("svc-0-0", 'a')]);
+    let given = |status: StreamingPipelineStatus| status.generations.map(|generations| generations.primary);
+    for (result, number) in [
+        (ActionResult::Done, Some(0)),
+        (
+            ActionResult::Unavailable {
+                message: "no answer".to_owned(),
+            },
+            Some(0),
+        ),
+        (
+            ActionResult::NotOurs {
+                holder: "Pod svc-1-0".to_owned(),
+            },
+            None,
+        ),
+        (
+            ActionResult::Refused {
+                code: 403,
+                reason: "Forbidden".to_owned(),
+                message: "no".to_owned(),
+            },
+            None,
+        ),
+    ] {
+        scene.result = result;
+        let expected = number.map(|number| [("1".to_owned(), number)].into());
+        assert_eq!(given(scene.status(5)), expected, "{:?}", scene.result);
+    }
+    scene.case.previous = scene.status(5);
+    assert_eq!(scene.case.actions(6), "+svc-1-0=a");
+    assert_eq!(
+        scene.status(6),
+        scene.case.previous,
+        "the same words, so nothing is written"
+    );
+}
+
+#[test]
 fn lists_and_messages_are_cut() {
     let names: Vec<String> = (0..60).map(|ordinal| format!("svc-{ordinal}-0")).collect();
     let pods = names
