@@ -10,9 +10,8 @@ use std::hint::black_box;
 use std::io::{self, BufRead, Write};
 use std::time::Instant;
 
-use serde::Deserialize;
 use serde_json::Value;
-use streaming_operator::api::StreamingPipelineSpec;
+use streaming_operator::api::stored::decode_spec;
 use streaming_operator::core::valid::ValidPipeline;
 
 /// A spec of the golden data as it would come from a file or the API server.
@@ -24,7 +23,7 @@ struct Subject {
 
 /// What a spec is rendered to; `None` when it has faults.
 fn render(subject: &Subject) -> Option<ValidPipeline> {
-    let spec = StreamingPipelineSpec::deserialize(&subject.spec).ok()?;
+    let spec = decode_spec(&subject.spec).ok()?;
     ValidPipeline::take(&subject.name, spec).ok()
 }
 

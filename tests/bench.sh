@@ -28,11 +28,12 @@ python_with() {
 bench_render() {
   local python
   python=$(python_with sentry-streams-k8s 0.0.10)
-  # The profile `ci` is the release profile without link-time optimisation.
-  cargo build --profile ci --locked --bin streaming-operator
-  cargo bench --profile ci --locked --bench render --no-run
-  "$python" tests/bench/render.py target/bench/render.json "$commit" target/ci/streaming-operator \
-    tests/golden/golden.jsonl cargo bench --quiet --profile ci --locked --bench render --
+  # BENCH_PROFILE=ci is built sooner: the release profile without link-time optimisation.
+  local profile=${BENCH_PROFILE:-release}
+  cargo build --profile "$profile" --locked --bin streaming-operator
+  cargo bench --profile "$profile" --locked --bench render --no-run
+  "$python" tests/bench/render.py target/bench/render.json "$commit" "target/$profile/streaming-operator" \
+    tests/golden/golden.jsonl cargo bench --quiet --profile "$profile" --locked --bench render --
 }
 
 only=${1:-}
