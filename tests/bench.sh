@@ -30,7 +30,7 @@ bench_render() {
   python=$(python_with sentry-streams-k8s 0.0.10)
   # BENCH_PROFILE=ci is built sooner: the release profile without link-time optimisation.
   local profile=${BENCH_PROFILE:-release}
-  cargo build --profile "$profile" --locked --bin streaming-operator
+  # It builds the program beside the bench.
   cargo bench --profile "$profile" --locked --bench render --no-run
   "$python" tests/bench/render.py target/bench/render.json "$commit" "target/$profile/streaming-operator" \
     tests/golden/golden.jsonl cargo bench --quiet --profile "$profile" --locked --bench render --

@@ -402,3 +402,35 @@ fn pipelines_are_paired_by_namespace_and_name() {
         "{text}"
     );
 }
+
+#[test]
+fn all_golden_specs_are_rendered_in_one_process_with_the_version_that_python_gave_them() {
+    let golden = include_str!("golden/golden.jsonl").lines();
+    let golden: Vec<Value> = golden.map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let documents = golden.iter().map(|line| {
+        let name = line["name"].as_str().unwrap_or("object");
+        json!({"apiVersion": "streams.sentry.io/v1alpha1", "kind": "StreamingPipeline",
+               "metadata": {"name": name}, "spec": line["spec"]})
+        .to_string()
+    });
+    let input = documents.collect::<Vec<_>>().join("\n---\n");
+    let output = run(&["render", "-f", "-", "-o", "rendered"], &input);
+    assert_eq!((code(&output), stderr(&output)), (Some(1), String::new()));
+    let rendered = stdout(&output);
+    let rendered: Vec<Value> = rendered
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(rendered.len(), 844);
+    let valid = golden
+        .iter()
+        .zip(&rendered)
+        .filter(|(_, ours)| ours.get("faults").is_none());
+    let versions: Vec<_> = valid
+        .map(|(python, ours)| (&python["id"], &python["config_version"], &ours["configVersion"]))
+        .collect();
+    assert_eq!(versions.len(), 307);
+    for (id, python, ours) in versions {
+        assert!(python.is_null() || python == ours, "{id}: {ours}, not {python}");
+    }
+}
