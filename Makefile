@@ -29,6 +29,14 @@ test: ## all tests (real API servers included)
 soak: ## longer runs of the same tests: ONLY=idle|scenarios
 	@tests/soak.sh $(ONLY)
 
+.PHONY: bench
+bench: ## measure; writes target/bench/NAME.json: ONLY=render, or all
+	@tests/bench.sh $(ONLY)
+
+.PHONY: fuzz
+fuzz: ## arbitrary specs against validation, rendering and planning for SECONDS (60)
+	@tests/fuzz.sh $(SECONDS)
+
 .PHONY: control-plane
 control-plane: ## build etcd, kube-apiserver, kubectl, kwok, helm ...; the last line is their folder
 	@tests/control-plane/build.sh

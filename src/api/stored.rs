@@ -8,11 +8,12 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::status::{SetGenerations, StreamingPipelineStatus};
-use super::streaming_pipeline::{StreamingPipeline, StreamingPipelineSpec};
+use super::streaming_pipeline::{OpenObject, StreamingPipeline, StreamingPipelineSpec};
 
 /// A StreamingPipeline as stored.
 #[derive(Clone, Debug)]
@@ -41,6 +42,9 @@ pub struct DecodeFault {
 ///
 /// Fails with the path (beginning with `spec`) of the first value that is of another type.
 pub fn decode_spec(spec: &Value) -> Result<StreamingPipelineSpec, DecodeFault> {
+    if let Some(read) = decode_by_copy(spec) {
+        return Ok(read);
+    }
     serde_path_to_error::deserialize(spec).map_err(|error| {
         let path = error.path().to_string();
         let path = if path == "." {
@@ -53,6 +57,31 @@ pub fn decode_spec(spec: &Value) -> Result<StreamingPipelineSpec, DecodeFault> {
             message: error.into_inner().to_string(),
         }
     })
+}
+
+/// The usual case, without looking for the path of a fault. The untyped objects, which are most of a spec, are copied as
+/// a whole: key by key they would be hashed anew, and cost as much as rendering.
+fn decode_by_copy(spec: &Value) -> Option<StreamingPipelineSpec> {
+    const OPEN: [&str; 4] = [
+        "deployment_template",
+        "container_template",
+        "pipeline_config",
+        "emergency_patch",
+    ];
+    let fields = spec.as_object()?;
+    let empty = Value::Object(OpenObject::new());
+    let shallow = fields.iter().map(|(field, value)| {
+        let is_open = value.is_object() && OPEN.contains(&field.as_str());
+        (field.as_str(), if is_open { &empty } else { value })
+    });
+    let shallow = MapDeserializer::<_, serde_json::Error>::new(shallow);
+    let mut read = StreamingPipelineSpec::deserialize(shallow).ok()?;
+    let open = |field: &str| fields.get(field).and_then(Value::as_object).cloned();
+    read.deployment_template = open("deployment_template")?;
+    read.container_template = open("container_template")?;
+    read.pipeline_config = open("pipeline_config")?;
+    read.emergency_patch = open("emergency_patch");
+    Some(read)
 }
 
 /// Reads a `status` as far as it can be read. What other operators wrote in another shape is as good as absent, but for

@@ -49,7 +49,16 @@ pub(super) struct Answer {
 
 /// Judges a document by itself.
 pub(super) fn judge(document: &Document) -> Answer {
-    let verdict = validate(&document.object, None);
+    judge_against(document, None)
+}
+
+/// Judges a document as one that replaces `old`: what may not be changed is a fault too.
+pub(super) fn judge_edit(document: &Document, old: &Document) -> Answer {
+    judge_against(document, Some(old))
+}
+
+fn judge_against(document: &Document, old: Option<&Document>) -> Answer {
+    let verdict = validate(&document.object, old.map(|old| &old.object));
     let duplicate_keys = document.duplicate_keys.iter().map(|path| Violation {
         rule: "duplicate-keys",
         path: path.clone(),

@@ -4,6 +4,7 @@
 mod crd;
 mod input;
 mod judge;
+mod plan;
 mod render;
 mod run;
 mod validate;
@@ -44,6 +45,8 @@ enum Command {
     Render(render::Args),
     /// Says whether pipelines in files are valid, as the webhook would, without a cluster.
     Validate(validate::Args),
+    /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
+    Plan(plan::Args),
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
@@ -56,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::WebhookConfig(args) => webhook_config::run(args),
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Plan(args) => plan::run(&args),
     }
 }
 

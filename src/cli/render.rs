@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::input::{self, Document};
 use super::judge::{Fault, judge};
-use super::validate::exit_code;
+use super::validate::{exit_code, fault_line};
 use super::yaml::to_yaml;
 use crate::api::PodReplacementPolicy;
 use crate::core::names::{Generation, Ordinal, WorkloadSet};
@@ -79,10 +79,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
 
 fn print_faults(document: &Document, faults: &[Fault]) {
     for fault in faults {
-        let line = document.line_of(&fault.field);
-        let file = &document.place.file;
-        let (namespace, name) = (document.namespace(), document.name());
-        eprintln!("{file}:{line}: {namespace}/{name}: {}: {}", fault.field, fault.message);
+        eprintln!("{}", fault_line(document, fault));
     }
 }
 

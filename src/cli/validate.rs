@@ -101,6 +101,13 @@ pub(super) fn exit_code(input: &Input, is_valid: bool) -> ExitCode {
     }
 }
 
+/// A fault as `file:line: namespace/name: path: message`.
+pub(super) fn fault_line(document: &Document, fault: &Fault) -> String {
+    let (namespace, name) = (document.namespace(), document.name());
+    let (file, line) = (&document.place.file, document.line_of(&fault.field));
+    format!("{file}:{line}: {namespace}/{name}: {}: {}", fault.field, fault.message)
+}
+
 fn entry(document: &Document, names: &mut Names, workload_namespace: Option<&str>) -> Entry {
     let answer = judge(document);
     let faults = match &answer.pipeline {

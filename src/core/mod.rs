@@ -32,3 +32,5 @@ pub mod observed;
 
 pub mod plan;
 pub mod status;
+
+pub mod forecast;

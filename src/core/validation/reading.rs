@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Subject;
+use crate::api::stored::decode_spec;
 use crate::api::streaming_pipeline::OpenObject;
 use crate::api::{LogLevel, Rollout, StreamingPipelineSpec};
 use crate::core::path::{FieldPath, Step};
@@ -84,9 +85,7 @@ pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
         .any(|(field, ..)| spec.get(*field).is_some_and(Value::is_null));
     if !has_null
         && spec.contains_key("pipeline_name")
-        && let Some(read) = object
-            .get("spec")
-            .and_then(|spec| StreamingPipelineSpec::deserialize(spec).ok())
+        && let Some(read) = object.get("spec").and_then(|spec| decode_spec(spec).ok())
     {
         return (read, Reading::default());
     }

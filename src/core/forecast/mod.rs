@@ -1,0 +1,126 @@
+//! What an edit of a pipeline will do to its Pods, foretold: the planner itself is run on Pods in memory, with every new
+//! Pod becoming available, until it has nothing left to do.
+//!
+//! Must never hold a rule of a rollout: what is told is what `plan::decide` did.
+
+mod edited;
+mod world;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::names::Revision;
+use super::plan::{Action, CreateReason, DeleteReason, HoldBy, Phase};
+use super::settings::later;
+use super::valid::ValidPipeline;
+
+use world::World;
+
+pub use edited::{Edited, edited_fields};
+
+/// What an edit, or a first deployment, does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// The revision before; `None` for a pipeline that is new.
+    pub from: Option<Revision>,
+    /// The revision of the new spec.
+    pub to: Revision,
+    /// The fields of the spec that differ; empty for a pipeline that is new.
+    pub edited: Vec<Edited>,
+    /// Names of the ConfigMaps that are created.
+    pub config_maps: Vec<String>,
+    /// Pods that the new spec wants: replicas, or none while suspended.
+    pub wanted: u16,
+    /// What happens to Pods, in order. Each step begins when the Pods made by the one before are available and the
+    /// deleted ones are gone.
+    pub steps: Vec<Step>,
+    /// Consumers available at the lowest point, two Pods of one ordinal counted once; before the edit is a point too.
+    pub lowest: usize,
+    /// Where the rollout stands in the end.
+    pub phase: Phase,
+    /// What holds it in the end.
+    pub holds: Vec<HoldBy>,
+}
+
+/// What happens at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Pods that are deleted, by name.
+    pub deleted: Vec<(String, DeleteReason)>,
+    /// Pods that are created, by name.
+    pub created: Vec<(String, CreateReason)>,
+    /// Consumers available once that is done and no new Pod is available yet.
+    pub available: usize,
+    /// Whether a RolloutAnalysis must pass before this step.
+    pub after_analysis: bool,
+}
+
+impl Forecast {
+    /// Number of Pods that go and have others made in their stead, at the same place or in the other set.
+    #[must_use]
+    pub fn replaced(&self) -> usize {
+        self.deleted().min(self.created())
+    }
+
+    /// Number of Pods that are deleted.
+    #[must_use]
+    pub fn deleted(&self) -> usize {
+        self.steps.iter().map(|step| step.deleted.len()).sum()
+    }
+
+    /// Number of Pods that are created.
+    #[must_use]
+    pub fn created(&self) -> usize {
+        self.steps.iter().map(|step| step.created.len()).sum()
+    }
+}
+
+/// Foretells what becomes of the pipeline `namespace`/`name` when its spec `old` is replaced by `new`; without `old`, what
+/// its first deployment does.
+///
+/// Assumed is that `old` is rolled out and healthy, that no Pod fails, and that an analysis passes where
+/// `requireAnalysis` asks for one. A `restartAt` that the edit brings lies after every Pod's creation; that it is in the
+/// future (of `now`) holds nothing up here. One that was there before has done its work.
+#[must_use]
+pub fn forecast(
+    namespace: &str,
+    name: &str,
+    old: Option<&ValidPipeline>,
+    new: &ValidPipeline,
+    now: Timestamp,
+) -> Forecast {
+    let mut world = World::new(namespace, name, now);
+    if let Some(old) = old {
+        world.edit(old, None);
+        world.run();
+    }
+    let restart_at = new.spec().rollout.restart_at.as_deref();
+    let is_new_order = old.is_some_and(|old| old.spec().rollout.restart_at.as_deref() != restart_at);
+    let restart_at: Option<Timestamp> = restart_at.filter(|_| is_new_order).and_then(|time| time.parse().ok());
+    if let Some(time) = restart_at {
+        // Every Pod in memory is older than the order, wherever that lies.
+        world.now = later(time.max(world.now), SignedDuration::from_secs(1));
+        world.age_pods(later(time, SignedDuration::from_secs(-1)));
+    }
+    let before = world.available();
+    world.edit(new, restart_at);
+    let told = world.run();
+    let created = told.actions.iter().filter_map(|action| match action {
+        Action::CreateConfigMap { name, .. } => Some(name.clone()),
+        _ => None,
+    });
+    let steps = told.steps;
+    Forecast {
+        from: old.map(|old| old.revision().clone()),
+        to: new.revision().clone(),
+        edited: old.map_or_else(Vec::new, |old| edited_fields(name, old.spec(), new.spec())),
+        config_maps: created.collect(),
+        wanted: new.counts().total(),
+        lowest: steps.iter().map(|step| step.available).fold(before, usize::min),
+        steps,
+        phase: told.phase,
+        holds: told.holds,
+    }
+}
+
+#[cfg(test)]
+mod tests;
