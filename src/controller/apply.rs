@@ -125,7 +125,7 @@ impl Pass<'_> {
         if Kind::CreatePod.fails_alone(&result) || result.succeeded() {
             let now = self.ctx.clock.now();
             world.remember(pipeline, |memory| {
-                memory.holds.note_pod(&name, generation, &result, now)
+                memory.holds.note_pod(&name, generation, &result, now);
             });
         }
         result
