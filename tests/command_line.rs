@@ -7,6 +7,7 @@
     reason = "a test that cannot go on ends in a panic"
 )]
 
+use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -141,7 +142,10 @@ fn other_kinds_are_skipped_with_a_note_and_lists_are_opened() {
     let output = run(&["validate", "-f", "-"], &list);
     assert_eq!(code(&output), Some(0));
     assert_eq!(stdout(&output), "-:1: ingest/checkout: valid\n");
-    assert_eq!(stderr(&output), "-:1: skipped: v1 Service is no StreamingPipeline\n");
+    assert_eq!(
+        stderr(&output),
+        "-:1: skipped: v1 Service is no StreamingPipeline of streams.sentry.io/v1alpha1\n"
+    );
 }
 
 #[test]
@@ -265,4 +269,26 @@ fn objects_are_the_config_map_and_the_pods_the_canary_first() {
     // YAML is the same, document by document.
     let output = run(&["render", "-f", "-"], &canary);
     assert_eq!(stdout(&output).matches("---\n").count(), 4);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_success() {
+    for arguments in [
+        &["crd"] as &[&str],
+        &["webhook-config"],
+        &["validate", "-f", "examples"],
+        &["render", "-f", "examples"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_streaming-operator"))
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdout(File::create("/dev/full").expect("a device that takes nothing"))
+            .output()
+            .expect("the program");
+        assert_eq!(code(&output), Some(2), "{arguments:?}");
+        assert!(
+            stderr(&output).contains("the output cannot be written"),
+            "{arguments:?}"
+        );
+    }
 }

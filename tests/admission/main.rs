@@ -114,8 +114,8 @@ async fn admission_works_again_after_the_bundle_was_stripped_replaced_or_install
     for value in [Value::Null, json!(other)] {
         for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
             let operation = if value.is_null() { "remove" } else { "replace" };
-            let path = "/webhooks/0/clientConfig/caBundle";
-            let patch = json!([{"op": operation, "path": path, "value": value}]).to_string();
+            let bundle = "/webhooks/0/clientConfig/caBundle";
+            let patch = json!([{"op": operation, "path": bundle, "value": value}]).to_string();
             bed.wait_for_bundles().await;
             bed.kubectl(&["patch", kind, "streaming-operator", "--type=json", "--patch", &patch])
                 .await
