@@ -9,7 +9,6 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde::Deserialize;
@@ -39,14 +38,8 @@ fn document(yaml: &str) -> String {
 
 /// Lets kubectl read a manifest without a cluster, and print what it read.
 fn kubectl(manifest: &str) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/control-plane/build.sh");
-    let built = Command::new(script)
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("the build script");
-    let folder = String::from_utf8(built.stdout).expect("a path");
-    let folder = folder.lines().last().expect("the folder of kubectl");
-    let mut child = Command::new(Path::new(folder).join("kubectl"))
+    let program = testkit::assets::asset("kubectl").expect("kubectl");
+    let mut child = Command::new(program)
         .args(["label", "--local", "-f", "-", "a=b", "-o", "json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

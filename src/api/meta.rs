@@ -32,7 +32,7 @@ pub const LABEL_REVISION: &str = "streams.sentry.io/revision";
 pub const ANNOTATION_OWNER_NAME: &str = "streams.sentry.io/owner-name";
 /// Annotation: namespace of the owning pipeline.
 pub const ANNOTATION_OWNER_NAMESPACE: &str = "streams.sentry.io/owner-namespace";
-/// Annotation on Pods: how many failures in a row led to this Pod, decimal (behaviour.md 6, back-off).
+/// Annotation on Pods: how many failures in a row led to this Pod, decimal; the back-off goes by it.
 pub const ANNOTATION_FAILURES: &str = "streams.sentry.io/failures";
 /// Annotation on ControllerRevisions: when the revision last completed (RFC 3339).
 pub const ANNOTATION_COMPLETED_AT: &str = "streams.sentry.io/completed-at";

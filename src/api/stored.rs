@@ -2,15 +2,19 @@
 //!
 //! A typed list or watch fails as a whole when a single stored object cannot be decoded. Here the spec's decoding is a
 //! result of its own, with the path of the fault, and a status that another operator wrote is read as far as it goes.
+//! The parts are taken as text first: a value nested deeper than the JSON reader goes is a fault of its object too, and
+//! `managedFields`, which repeat the nesting of the spec, are not read at all.
 //! Must never fail on anything that the API server can hand out.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::status::{SetGenerations, StreamingPipelineStatus};
 use super::streaming_pipeline::{OpenObject, StreamingPipeline, StreamingPipelineSpec};
@@ -115,24 +119,75 @@ fn decode_generations(generations: &Value) -> SetGenerations {
     }
 }
 
+/// The metadata that is read: all but `managedFields` and what the API server no longer sets.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    name: Option<String>,
+    generate_name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    generation: Option<i64>,
+    creation_timestamp: Option<Time>,
+    deletion_timestamp: Option<Time>,
+    deletion_grace_period_seconds: Option<i64>,
+    labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
+    owner_references: Option<Vec<OwnerReference>>,
+    finalizers: Option<Vec<String>>,
+}
+
+impl From<Metadata> for ObjectMeta {
+    fn from(read: Metadata) -> Self {
+        Self {
+            name: read.name,
+            generate_name: read.generate_name,
+            namespace: read.namespace,
+            uid: read.uid,
+            resource_version: read.resource_version,
+            generation: read.generation,
+            creation_timestamp: read.creation_timestamp,
+            deletion_timestamp: read.deletion_timestamp,
+            deletion_grace_period_seconds: read.deletion_grace_period_seconds,
+            labels: read.labels,
+            annotations: read.annotations,
+            owner_references: read.owner_references,
+            finalizers: read.finalizers,
+            managed_fields: None,
+            self_link: None,
+        }
+    }
+}
+
+/// Reads a `spec` from its text; an absent one as null.
+fn read_spec(text: Option<&RawValue>) -> Result<StreamingPipelineSpec, DecodeFault> {
+    let spec = text.map_or(Ok(Value::Null), |text| serde_json::from_str(text.get()));
+    let spec = spec.map_err(|error| DecodeFault {
+        path: "spec".to_owned(),
+        message: format!("cannot be read as JSON: {error}"),
+    })?;
+    decode_spec(&spec)
+}
+
 impl<'de> Deserialize<'de> for StoredPipeline {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Raw {
             #[serde(default)]
-            metadata: ObjectMeta,
-            #[serde(default)]
-            spec: Value,
-            #[serde(default)]
-            status: Value,
+            metadata: Metadata,
+            spec: Option<Box<RawValue>>,
+            status: Option<Box<RawValue>>,
         }
         let raw = Raw::deserialize(deserializer)?;
-        let status = decode_status(&raw.status);
+        let stored_status: Option<Value> = raw.status.and_then(|text| serde_json::from_str(text.get()).ok());
+        let stored_status = stored_status.unwrap_or_default();
+        let status = decode_status(&stored_status);
         let rewritten = serde_json::to_value(&status).unwrap_or_default();
-        let status_is_foreign = rewritten != raw.status;
+        let status_is_foreign = rewritten != stored_status;
         Ok(Self {
-            metadata: raw.metadata,
-            spec: decode_spec(&raw.spec),
+            metadata: raw.metadata.into(),
+            spec: read_spec(raw.spec.as_deref()),
             status,
             status_is_foreign,
         })
@@ -160,5 +215,55 @@ impl Resource for StoredPipeline {
     }
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::api::{ObjectList, WatchEvent};
+
+    use super::*;
+
+    const GOOD: &str = r#"{"metadata":{"name":"good","namespace":"ns","uid":"u","labels":{"a":"b"}},"spec":{
+        "service_name":"s","pipeline_module":"m","image_name":"i:1","cpu_per_process":1,"memory_per_process":1,
+        "deployment_template":{},"container_template":{},"pipeline_config":{}}}"#;
+
+    /// A pipeline with 300 levels in its spec and in its managed fields, as the API server stores it.
+    fn deep() -> String {
+        let nested = format!("{}1{}", r#"{"a":"#.repeat(300), "}".repeat(300));
+        format!(
+            r#"{{"metadata":{{"name":"deep","managedFields":[{{"fieldsV1":{nested}}}]}},"spec":{{"pipeline_config":{nested}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_pipeline_that_is_nested_too_deep_disturbs_no_other_of_the_list() {
+        let list = format!(
+            r#"{{"apiVersion":"v1","kind":"List","metadata":{{}},"items":[{},{GOOD}]}}"#,
+            deep()
+        );
+        let list: ObjectList<StoredPipeline> = serde_json::from_str(&list).expect("a list");
+        let [deep, good] = list.items.as_slice() else {
+            panic!("two items");
+        };
+        assert_eq!(deep.metadata.name.as_deref(), Some("deep"));
+        let fault = deep.spec.as_ref().expect_err("no reader goes that deep");
+        assert_eq!(fault.path, "spec");
+        assert!(
+            fault
+                .message
+                .starts_with("cannot be read as JSON: recursion limit exceeded"),
+            "{}",
+            fault.message
+        );
+        assert_eq!(good.metadata.uid.as_deref(), Some("u"));
+        assert_eq!(good.spec.as_ref().map(|spec| spec.service_name.as_str()), Ok("s"));
+    }
+
+    #[test]
+    fn a_pipeline_that_is_nested_too_deep_does_not_end_a_watch() {
+        let event = format!(r#"{{"type":"ADDED","object":{}}}"#, deep());
+        let event: WatchEvent<StoredPipeline> = serde_json::from_str(&event).expect("an event");
+        assert!(matches!(event, WatchEvent::Added(pipeline) if pipeline.spec.is_err()));
     }
 }

@@ -1,6 +1,6 @@
 //! The kind `StreamingPipeline`: one segment of a Sentry Streams pipeline as a set of consumer Pods.
 //!
-//! The `snake_case` fields are those of the Python operator (upstream.md a), with its defaults and requiredness, so
+//! The `snake_case` fields are those of the Python operator, with its defaults and requiredness, so
 //! that existing manifests apply unchanged; new fields are camelCase.
 
 #![allow(

@@ -11,7 +11,7 @@ mod validate;
 mod webhook_config;
 mod yaml;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -63,24 +63,29 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The exit code after printing: `code`, or 2 with a word on stderr when stdout could not be written. A reader that
+/// closed its end has seen enough.
+fn after_printing(printed: io::Result<()>, code: ExitCode) -> ExitCode {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("streaming-operator: the output cannot be written: {error}");
+            ExitCode::from(2)
+        }
+        _ => code,
+    }
+}
+
 /// Prints objects as YAML documents to stdout.
 ///
-/// A closed pipe is no fault of ours; an object that cannot be written as YAML is, and gives exit code 1.
+/// A closed pipe is no fault of ours; output that cannot be written is, and gives exit code 2.
 fn print_documents<'a, T: Serialize + 'a>(objects: impl Iterator<Item = &'a T>) -> ExitCode {
-    let mut out = std::io::stdout().lock();
-    for object in objects {
-        let text = match yaml::to_yaml(object) {
-            Ok(text) => text,
-            Err(error) => {
-                eprintln!("streaming-operator: an object cannot be written as YAML: {error}");
-                return ExitCode::from(1);
-            }
-        };
-        if write!(out, "---\n{text}").is_err() {
-            break;
-        }
-    }
-    ExitCode::SUCCESS
+    let mut out = io::stdout().lock();
+    let mut print = |object| {
+        let text = yaml::to_yaml(object).map_err(io::Error::other)?;
+        write!(out, "---\n{text}")
+    };
+    let printed = objects.into_iter().try_for_each(&mut print);
+    after_printing(printed.and_then(|()| io::stdout().flush()), ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

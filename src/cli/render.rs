@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::input::{self, Document};
+use super::input::{self, Document, Input};
 use super::judge::{Fault, judge};
 use super::validate::{exit_code, fault_line};
 use super::yaml::to_yaml;
@@ -48,33 +48,28 @@ pub(super) fn run(args: &Args) -> ExitCode {
     input.report();
     let mut is_valid = true;
     let mut out = io::BufWriter::new(io::stdout().lock());
+    let printed = print(&mut out, &input, args, &mut is_valid).and_then(|()| out.flush());
+    super::after_printing(printed, exit_code(&input, is_valid))
+}
+
+/// Prints every pipeline; `is_valid` becomes false when one has faults.
+fn print(out: &mut impl Write, input: &Input, args: &Args, is_valid: &mut bool) -> io::Result<()> {
     let mut items = Vec::new();
     for document in &input.documents {
         let answer = judge(document);
-        is_valid &= answer.pipeline.is_ok();
-        let printed = match (args.output, answer.pipeline) {
-            (Output::Rendered, pipeline) => print_rendered(&mut out, document, &pipeline),
-            (_, Err(faults)) => {
-                print_faults(document, &faults);
-                Ok(())
-            }
-            (Output::Yaml, Ok(pipeline)) => print_yaml(&mut out, &objects(document, &pipeline, args)),
-            (Output::Json, Ok(pipeline)) => {
-                items.extend(objects(document, &pipeline, args));
-                Ok(())
-            }
-        };
-        if printed.is_err() {
-            // A reader that closed its end has seen enough.
-            break;
+        *is_valid &= answer.pipeline.is_ok();
+        match (args.output, answer.pipeline) {
+            (Output::Rendered, pipeline) => print_rendered(out, document, &pipeline)?,
+            (_, Err(faults)) => print_faults(document, &faults),
+            (Output::Yaml, Ok(pipeline)) => print_yaml(out, &objects(document, &pipeline, args))?,
+            (Output::Json, Ok(pipeline)) => items.extend(objects(document, &pipeline, args)),
         }
     }
     if args.output == Output::Json {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-        let _ = writeln!(out, "{list:#}");
+        writeln!(out, "{list:#}")?;
     }
-    let _ = out.flush();
-    exit_code(&input, is_valid)
+    Ok(())
 }
 
 fn print_faults(document: &Document, faults: &[Fault]) {

@@ -87,9 +87,8 @@ pub(super) fn run(args: &Args) -> ExitCode {
             serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"
         }
     };
-    // A reader that closed its end has seen enough.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    code
+    let mut out = std::io::stdout().lock();
+    super::after_printing(out.write_all(text.as_bytes()).and_then(|()| out.flush()), code)
 }
 
 /// 2 when something could not be read, else 1 when the answer is no, else 0.

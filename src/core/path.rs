@@ -42,7 +42,7 @@ impl At<'_> {
 }
 
 /// One step of a path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
     /// Into a field of an object.
     Key(String),
@@ -51,7 +51,7 @@ pub enum Step {
 }
 
 /// A path from the root of an object to a field, which need not exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(Vec<Step>);
 
 impl FieldPath {

@@ -2,7 +2,10 @@
 //!
 //! Must never refuse what only ends an object: deletions, and edits of an object that is being deleted, always pass.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::names::{Claim, Names};
 use super::patch;
@@ -38,7 +41,7 @@ pub fn validate(request: &Request, names: &Names, now: Timestamp) -> Answer {
     let Verdict {
         mut violations,
         warnings,
-    } = validate_object(&request.object, request.old_object.as_ref());
+    } = validate_object(&as_sent(request), request.old_object.as_ref());
     let warnings = warnings.iter().take(WARNINGS_MAX).map(ToString::to_string).collect();
     match claim(request, names, now, violations.is_empty()) {
         Claim::Free => {}
@@ -63,6 +66,23 @@ pub fn validate(request: &Request, names: &Names, now: Timestamp) -> Answer {
 /// is being deleted must be able to lose its finalizers whatever else is wrong with it.
 fn passes_unseen(request: &Request) -> bool {
     request.operation == Operation::Other || !request.sub_resource.is_empty() || request.is_being_deleted()
+}
+
+/// The object as its author knows it: the API server makes a name of `generateName` before it validates, but after
+/// `/mutate`, so that such a pipeline would have no `pipeline_name` and its Pods a name that nobody chose.
+fn as_sent(request: &Request) -> Cow<'_, Value> {
+    let (metadata, spec) = (request.object.get("metadata"), request.object.get("spec"));
+    let has_pipeline_name = spec.and_then(|spec| spec.get("pipeline_name")).is_some();
+    let is_generated = metadata.and_then(|metadata| metadata.get("generateName")).is_some();
+    let mut object = Cow::Borrowed(&request.object);
+    if request.operation == Operation::Create
+        && is_generated
+        && !has_pipeline_name
+        && let Some(metadata) = object.to_mut().get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        metadata.remove("name");
+    }
+    object
 }
 
 /// Asks for the names of the object. A reservation is made only for an object without other faults that will really be

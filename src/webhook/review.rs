@@ -5,7 +5,7 @@
 //! reported to the user as a broken webhook instead of as what is wrong.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::api::stored::decode_spec;
@@ -73,7 +73,10 @@ pub enum NotAReview {
 ///
 /// Fails when there is no uid to answer to; any other fault is part of the result.
 pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
-    let review: Value = serde_json::from_slice(body).map_err(|error| NotAReview::NotJson(error.to_string()))?;
+    let review: Value = match serde_json::from_slice(body) {
+        Ok(review) => review,
+        Err(error) => return unreadable(body, &error),
+    };
     let Value::Object(mut review) = review else {
         return Err(NotAReview::NoRequest);
     };
@@ -91,6 +94,25 @@ pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
         Err(format!("this webhook answers kind {KIND} of {API_VERSION} only"))
     };
     Ok(Review { uid, request })
+}
+
+/// What is valid JSON and still cannot be read, such as an object nested too deep, is answered to its uid.
+fn unreadable(body: &[u8], error: &serde_json::Error) -> Result<Review, NotAReview> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        request: Uid,
+    }
+    #[derive(Deserialize)]
+    struct Uid {
+        uid: String,
+    }
+    let envelope: Envelope = serde_json::from_slice(body).map_err(|_| NotAReview::NotJson(error.to_string()))?;
+    Ok(Review {
+        uid: envelope.request.uid,
+        request: Err(format!(
+            "the object cannot be read: {error}; make it less deep, or leave out what is no plain JSON"
+        )),
+    })
 }
 
 fn decode_request(mut request: Map<String, Value>) -> Result<Request, String> {

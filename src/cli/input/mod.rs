@@ -221,7 +221,11 @@ impl Input {
     /// Says on stderr what was skipped and what could not be read.
     pub(super) fn report(&self) {
         for Skipped { place, kind } in &self.skipped {
-            eprintln!("{}:{}: skipped: {kind} is no {}", place.file, place.line, meta::KIND);
+            let (ours, version) = (meta::KIND, meta::API_VERSION);
+            eprintln!(
+                "{}:{}: skipped: {kind} is no {ours} of {version}",
+                place.file, place.line
+            );
         }
         for Problem { place, message } in &self.problems {
             eprintln!("{}:{}: cannot be read: {message}", place.file, place.line);

@@ -2,7 +2,7 @@
 //! cannot work together.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -152,8 +152,12 @@ impl Faults {
             } else {
                 self.duration("--shutdown-delay", &args.shutdown_delay)
             };
-        if args.webhook_config_name.is_empty() {
-            self.add("--webhook-config-name", "must not be empty");
+        if !is_dns_name(&args.webhook_config_name) {
+            let must = "must be the name of the webhook configurations";
+            self.add(
+                "--webhook-config-name",
+                &format!("{must}, not {:?}", args.webhook_config_name),
+            );
         }
         enabled.then_some(WebhookSettings {
             addr: addr.unwrap_or_else(nowhere),
@@ -171,6 +175,14 @@ impl Faults {
             ca_lifetime: self.duration("--ca-lifetime", &args.ca_lifetime),
             ca_overlap: self.duration("--ca-overlap", &args.ca_overlap),
         };
+        for host in &policy.hosts {
+            if host.parse::<IpAddr>().is_err() && !is_dns_name(host) {
+                self.add(
+                    "--tls-host",
+                    &format!("must be a DNS name or an IP address, not {host:?}"),
+                );
+            }
+        }
         if policy.leaf_lifetime >= policy.ca_lifetime {
             self.add("--leaf-lifetime", "must be less than --ca-lifetime");
         }
@@ -232,6 +244,11 @@ impl Faults {
         }
         settings
     }
+}
+
+/// Whether this is a DNS name in lower case, as hosts and most objects have.
+fn is_dns_name(name: &str) -> bool {
+    name.len() <= 253 && name.split('.').all(is_dns_label)
 }
 
 /// A duration in Go's notation. jiff's "friendly" format takes what Go's `Duration.String` writes, and more (`2 hours`);

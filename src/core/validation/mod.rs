@@ -20,6 +20,7 @@ mod warnings;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -29,6 +30,7 @@ use self::reading::Reading;
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
+use super::path::FieldPath;
 use super::violation::{About, Finding, Violation, Warning};
 
 /// Most warnings of one answer; the API server passes on no more than some kilobytes of them.
@@ -126,6 +128,10 @@ pub const RULES: &[Rule] = &[
         check: pod::types,
     },
     Rule {
+        name: "nesting",
+        check: sizes::nesting,
+    },
+    Rule {
         name: "config-size",
         check: sizes::config,
     },
@@ -215,12 +221,10 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
         Some(subject) if !faults.is_empty() => subject.faults(),
         _ => Vec::new(),
     };
+    let known = KnownFaults::of(&old_faults);
     let mut verdict = Verdict::default();
     for (rule, finding) in faults {
-        let is_old = old.as_ref().is_some_and(|old| {
-            let mut twins = old_faults.iter();
-            twins.any(|(old_rule, twin)| *old_rule == rule && same_fault(&finding, twin, &new, old))
-        });
+        let is_old = old.as_ref().is_some_and(|old| known.have(rule, &finding, &new, old));
         let violation = finding.under(rule);
         if is_old {
             verdict.warnings.push(warnings::of_old_fault(violation));
@@ -234,12 +238,32 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
     verdict
 }
 
-fn same_fault(new_fault: &Finding, old_fault: &Finding, new: &Value, old: &Value) -> bool {
-    new_fault.path == old_fault.path
-        && match new_fault.about {
-            About::Rendered => new_fault.message == old_fault.message,
-            About::Value => new_fault.path.lookup(new) == old_fault.path.lookup(old),
+/// The faults of the stored object: an object can have as many as it has bytes, so each is looked up and not searched.
+struct KnownFaults<'a> {
+    places: HashSet<(&'static str, &'a FieldPath)>,
+    texts: HashSet<(&'static str, &'a FieldPath, &'a str)>,
+}
+
+impl<'a> KnownFaults<'a> {
+    fn of(faults: &'a [(&'static str, Finding)]) -> Self {
+        Self {
+            places: faults.iter().map(|(rule, fault)| (*rule, &fault.path)).collect(),
+            texts: faults
+                .iter()
+                .map(|(rule, fault)| (*rule, &fault.path, fault.message.as_str()))
+                .collect(),
         }
+    }
+
+    /// Whether the stored object `old` has the same fault as `new` has.
+    fn have(&self, rule: &'static str, fault: &Finding, new: &Value, old: &Value) -> bool {
+        match fault.about {
+            About::Rendered => self.texts.contains(&(rule, &fault.path, fault.message.as_str())),
+            About::Value => {
+                self.places.contains(&(rule, &fault.path)) && fault.path.lookup(new) == fault.path.lookup(old)
+            }
+        }
+    }
 }
 
 fn defaulted(object: &Value) -> Value {

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use serde_json::Value;
+
 use super::Subject;
 use crate::core::path::FieldPath;
 use crate::core::violation::{FaultKind, Finding};
@@ -10,6 +12,9 @@ use crate::core::violation::{FaultKind, Finding};
 const CONFIG_BYTES_MAX: usize = 512 * 1024;
 /// Longest spec as JSON. A request to etcd holds 1.5 MiB, and the revision's copy of the spec carries templates too.
 const SPEC_BYTES_MAX: usize = 700 * 1024;
+/// Most levels of objects and lists in a field that may hold anything. Readers of JSON commonly stop at 128, and in a
+/// list of revisions a template lies deeper than in the spec. Kubernetes' own objects have about 15.
+const NESTING_LEVELS_MAX: usize = 64;
 
 /// Rule: the text of the config is not too long.
 pub(super) fn config(subject: &Subject<'_>) -> Vec<Finding> {
@@ -28,6 +33,33 @@ pub(super) fn spec(subject: &Subject<'_>) -> Vec<Finding> {
     // Counting cannot fail, and the spec is of types that JSON has.
     let _ = serde_json::to_writer(&mut counter, &*subject.spec);
     too_long(FieldPath::default().key("spec"), counter.0, SPEC_BYTES_MAX, "as JSON")
+}
+
+/// Rule: what may hold anything is not nested so deep that a reader of our objects would stop at it.
+pub(super) fn nesting(subject: &Subject<'_>) -> Vec<Finding> {
+    let spec = &*subject.spec;
+    let fields = [
+        ("deployment_template", Some(&spec.deployment_template)),
+        ("container_template", Some(&spec.container_template)),
+        ("pipeline_config", Some(&spec.pipeline_config)),
+        ("emergency_patch", spec.emergency_patch.as_ref()),
+    ];
+    let found = fields.into_iter().filter_map(|(field, object)| {
+        let levels = 1 + object?.values().map(levels).max().unwrap_or(0);
+        let message = format!("is nested {levels} levels deep, at most {NESTING_LEVELS_MAX} are allowed");
+        let finding = Finding::of_value(FieldPath::spec(field), FaultKind::Invalid, message);
+        (levels > NESTING_LEVELS_MAX).then_some(finding)
+    });
+    found.collect()
+}
+
+/// Objects and lists around the innermost value. What was read has at most some hundred, so the stack lasts.
+fn levels(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => 1 + fields.values().map(levels).max().unwrap_or(0),
+        Value::Array(elements) => 1 + elements.iter().map(levels).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 fn too_long(path: FieldPath, length: usize, length_max: usize, form: &str) -> Vec<Finding> {

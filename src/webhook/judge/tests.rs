@@ -102,3 +102,17 @@ fn subresources_and_other_operations_pass_unseen() {
         assert_eq!(validate(&request, &names(), Timestamp::UNIX_EPOCH), Answer::default());
     }
 }
+
+#[test]
+fn a_pipeline_whose_name_is_generated_has_to_say_its_pipeline_name() {
+    let judged = |spec: &str| {
+        let spec: Value = serde_json::from_str(spec).expect("a spec");
+        let object = json!({"metadata": {"generateName": "p-", "name": "p-x7k2f"}, "spec": spec});
+        let answer = validate(&request(object, None), &names(), Timestamp::UNIX_EPOCH);
+        let causes = answer.refusal.and_then(|status| status.details?.causes);
+        let fields = causes.into_iter().flatten().filter_map(|cause| cause.field);
+        fields.filter(|field| field == "spec.pipeline_name").count()
+    };
+    assert_eq!(judged("{}"), 1);
+    assert_eq!(judged(r#"{"pipeline_name": "p"}"#), 0);
+}

@@ -192,3 +192,18 @@ fn beyond_20_faults_one_last_cause_says_how_many_more() {
     let message = answer["response"]["status"]["message"].as_str().expect("a message");
     assert!(message.ends_with("spec.f19: wrong, and 3 more]"), "{message}");
 }
+
+#[test]
+fn an_object_nested_too_deep_is_answered_to_its_uid() {
+    let mut review = review();
+    review["request"]["object"]["spec"]["pipeline_config"] = json!("HERE");
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(300), "}".repeat(300));
+    let body = review.to_string().replace(r#""HERE""#, &nested);
+    let review = decode(body.as_bytes()).expect("a uid");
+    assert_eq!(review.uid, "705ab4f5-6393-11e8-b7cc-42010a800002");
+    let why = review.request.expect_err("no reader goes that deep");
+    assert!(
+        why.starts_with("the object cannot be read: recursion limit exceeded"),
+        "{why}"
+    );
+}

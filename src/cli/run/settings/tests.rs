@@ -113,6 +113,14 @@ fn times_that_cannot_work_together_are_refused() {
             "--controller-enabled is false and --webhook-enabled too: nothing is left to do",
         ),
         (
+            ["--webhook-config-name=my config", "--tls-host=h"],
+            "--webhook-config-name must be the name of the webhook configurations, not \"my config\"",
+        ),
+        (
+            ["--tls-host=::1", "--tls-host=https://h"],
+            "--tls-host must be a DNS name or an IP address, not \"https://h\"",
+        ),
+        (
             ["--tls-dir=/tls", "--tls-mode=self"],
             "--tls-dir is for --tls-mode files alone",
         ),

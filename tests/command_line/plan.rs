@@ -1,0 +1,139 @@
+//! `streaming-operator plan`: what an edit does, before it is applied.
+
+use super::{PIPELINE, code, run, stderr, stdout};
+
+/// Plans an edit of pipelines; gives the exit code and what is printed.
+fn plan(old: Option<&str>, new: &str) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("old.yaml");
+    std::fs::write(&file, old.unwrap_or_default()).expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let mut arguments = vec!["plan", "-f", "-"];
+    if old.is_some() {
+        arguments.extend(["--old", file]);
+    }
+    let output = run(&arguments, new);
+    assert_eq!(stderr(&output), "");
+    (code(&output), stdout(&output))
+}
+
+#[test]
+fn the_plan_of_a_new_pipeline_is_what_it_creates() {
+    assert_eq!(
+        plan(None, PIPELINE),
+        (
+            Some(0),
+            "ingest/checkout: new, revision 8fcbfc3a59\n\
+             \u{20} creates ConfigMap svc-pipeline-checkout-0-2903a99d74\n\
+             \u{20} step 1: creates svc-pipeline-checkout-0-0; 0 of 1 available\n\
+             \u{20} creates 1 Pod\n"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn the_plan_of_an_edit_names_the_fields_the_steps_and_the_lowest_point() {
+    let old = PIPELINE.replace("spec:", "spec:\n  replicas: 10\n  with_canary: true");
+    let new = old
+        .replace("app:1", "app:2")
+        .replace("spec:", "spec:\n  rollout: {maxUnavailable: 40%}");
+    assert_eq!(
+        plan(Some(&old), &new),
+        (
+            Some(1),
+            "ingest/checkout: revision 8fcbfc3a59 → c53365ca4f (image_name)\n\
+             \u{20} changes without another revision: rollout.maxUnavailable\n\
+             \u{20} step 1: replaces svc-pipeline-checkout-0-canary-0; 9 of 10 available\n\
+             \u{20} step 2: replaces svc-pipeline-checkout-0-{0..3}; 6 of 10 available\n\
+             \u{20} step 3: replaces svc-pipeline-checkout-0-{4..7}; 6 of 10 available\n\
+             \u{20} step 4: replaces svc-pipeline-checkout-0-8; 9 of 10 available\n\
+             \u{20} replaces 10 Pods in 4 steps; never fewer than 6 available\n"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_plan_says_so_when_nothing_is_replaced() {
+    let (code, text) = plan(Some(PIPELINE), PIPELINE);
+    assert_eq!(code, Some(0));
+    assert!(text.ends_with("\n  replaces nothing\n"), "{text}");
+    let scaled = PIPELINE.replace("spec:", "spec:\n  replicas: 3");
+    let (code, text) = plan(Some(PIPELINE), &scaled);
+    assert_eq!(code, Some(0));
+    assert!(
+        text.ends_with(
+            "  changes without another revision: replicas\n  step 1: creates svc-pipeline-checkout-0-{1,2}; 1 of 3 \
+             available\n  replaces nothing; adds 2 Pods; never fewer than 1 available\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_plan_of_a_pipelines_only_pod_makes_its_successor_first() {
+    let (code, text) = plan(Some(PIPELINE), &PIPELINE.replace("app:1", "app:2"));
+    assert_eq!(code, Some(1));
+    assert!(
+        text.ends_with(
+            "  step 1: creates a second svc-pipeline-checkout-0-0 beside it; 1 of 1 available\n  step 2: deletes \
+             svc-pipeline-checkout-0-0; 1 of 1 available\n  replaces 1 Pod in 2 steps; never fewer than 1 available\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_plan_for_a_suspended_pipeline_says_that_no_consumer_runs() {
+    let suspended = PIPELINE.replace("spec:", "spec:\n  suspend: true");
+    let (code, text) = plan(Some(PIPELINE), &suspended);
+    assert_eq!(code, Some(0));
+    assert!(
+        text.ends_with(
+            "  replaces nothing; removes 1 Pod; never fewer than 0 available\n  no consumer runs: suspend is true\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_plan_answers_with_faults_where_validate_does_and_where_an_edit_is_not_allowed() {
+    let renamed = PIPELINE.replace("service_name: svc", "service_name: other");
+    assert_eq!(
+        plan(Some(PIPELINE), &renamed),
+        (
+            Some(1),
+            "-:5: ingest/checkout: spec.service_name: is immutable: it names every Pod and ConfigMap; delete the pipeline \
+             and create another\n"
+                .to_owned()
+        )
+    );
+    let bad = PIPELINE.replace("cpu_per_process: 100", "cpu_per_process: 0");
+    let (code, text) = plan(None, &bad);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        text,
+        "-:8: ingest/checkout: spec.cpu_per_process: is 0, must be at least 1\n"
+    );
+    let unreadable = run(&["plan", "-f", "-", "--old", "no/such/file.yaml"], PIPELINE);
+    assert_eq!(unreadable.status.code(), Some(2));
+}
+
+#[test]
+fn pipelines_are_paired_by_namespace_and_name() {
+    let other = PIPELINE.replace("checkout", "other");
+    let (code, text) = plan(
+        Some(&format!("{other}---\n{PIPELINE}")),
+        &PIPELINE.replace("app:1", "app:2"),
+    );
+    assert_eq!(code, Some(1));
+    assert!(text.starts_with("ingest/checkout: revision "), "{text}");
+    assert!(
+        text.ends_with(
+            "\ningest/other: stands only in the old files: nothing happens to it until it is deleted, and then its Pods \
+             go with it\n"
+        ),
+        "{text}"
+    );
+}
