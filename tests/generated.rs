@@ -1,5 +1,12 @@
 //! What `make generate` writes is what the code says, and the CRD is documentation.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on ends in a panic"
+)]
+
 use std::collections::BTreeMap;
 use std::process::Command;
 

@@ -20,7 +20,7 @@ async fn a_foreign_pod_under_our_name_stays_as_it_is_and_the_pipeline_says_name_
     let stands = release.get_object(&namespace, "pod", "svc-pipeline-p-0-1-0").await;
     assert_eq!(stands["metadata"]["labels"], json!({"app": "someone-elses"}));
     assert_eq!(stands["metadata"]["deletionTimestamp"], Value::Null);
-    assert_untouched_by_us(release, &namespace, "svc-pipeline-p-0-1-0").await;
+    assert_untouched_by_us(release, &namespace, "svc-pipeline-p-0-1-0");
 
     // When the name is free the pipeline goes on by itself.
     let delete = [
@@ -69,11 +69,11 @@ async fn a_foreign_config_map_under_our_name_stays_as_it_is_and_the_pipeline_say
         Vec::<Value>::new(),
         "no Pod mounts another's config"
     );
-    assert_untouched_by_us(release, &namespace, name).await;
+    assert_untouched_by_us(release, &namespace, name);
 }
 
 /// No write of ours to that object succeeded.
-async fn assert_untouched_by_us(release: &Release, namespace: &str, name: &str) {
+fn assert_untouched_by_us(release: &Release, namespace: &str, name: &str) {
     let records = release.cluster.audit().now().unwrap();
     let ours = records
         .iter()
@@ -176,5 +176,5 @@ async fn what_a_deleted_pipeline_of_the_same_name_left_behind_is_replaced_pod_by
     assert!(pods.iter().all(|pod| label(pod) == *uid), "{pods:#?}");
     let config_maps = release.list(&namespace, "configmaps").await;
     let ours = config_maps.iter().filter(|object| label(object) != Value::Null);
-    assert_eq!(ours.map(label).collect::<Vec<_>>(), [uid.clone()]);
+    assert_eq!(ours.map(label).collect::<Vec<_>>(), std::slice::from_ref(uid));
 }

@@ -127,9 +127,9 @@ async fn a_pod_of_ours_that_the_watch_does_not_show_counts_as_made() {
     let _operator = Operator::start(&api, "operator", &Mode::default());
     let mut lost = 0;
     api.on_request(move |request| {
-        let lose = is_pod_create(request) && lost < 1;
-        lost += usize::from(lose);
-        if lose { Fault::AnswerLost } else { Fault::None }
+        let is_hit = is_pod_create(request) && lost < 1;
+        lost += usize::from(is_hit);
+        if is_hit { Fault::AnswerLost } else { Fault::None }
     });
     let _kubelet = kubelet(&api);
     api.put(PIPELINES, pipeline("p", 3, "image:1"));
