@@ -110,6 +110,12 @@ fn spec(u: &mut Unstructured<'_>) -> Result<Value> {
     Ok(spec)
 }
 
+/// Whether a typed field is null. The schema of the CRD refuses that, so it never comes to the controller.
+fn has_null_field(object: &Value) -> bool {
+    let fields = |value: &Value| value.as_object().is_some_and(|fields| fields.values().any(Value::is_null));
+    fields(&object["spec"]) || fields(&object["spec"]["rollout"])
+}
+
 fn parsed(object: &Value) -> Option<ValidPipeline> {
     let spec = StreamingPipelineSpec::deserialize(&object["spec"]).ok()?;
     ValidPipeline::take("n", spec).ok()
@@ -152,6 +158,9 @@ fuzz_target!(|data: &[u8]| {
     let object = |spec: Value| json!({"metadata": {"name": "n"}, "spec": spec});
     let (old, new) = (object(old), object(new));
     let _ = validate(&new, Some(&old));
+    if has_null_field(&old) || has_null_field(&new) {
+        return;
+    }
     let (old, new) = (judge(&old), judge(&new));
     if let (Some(old), Some(new)) = (old, new)
         && old.primary_base() == new.primary_base()
