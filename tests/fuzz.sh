@@ -16,4 +16,4 @@ fi
 # Coverage feedback is an unstable flag of the compiler; the sanitizer would need a nightly one, and there is no unsafe
 # code for it to look at. -D: overflows and debug assertions are found.
 export RUSTC_BOOTSTRAP=1
-exec cargo fuzz run --sanitizer none -D specs -- -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048
+exec cargo fuzz run --sanitizer none -D specs -- -max_total_time="$seconds" -len_control=0 -max_len=4096 -timeout=20 -rss_limit_mb=2048
