@@ -72,6 +72,15 @@ impl Bases {
 }
 
 impl Wanted {
+    /// Whether a failure sends the Pods back, instead of holding where it stands.
+    #[must_use]
+    pub const fn rolls_back(&self) -> bool {
+        match self.on_failure {
+            OnFailure::Pause => false,
+            OnFailure::Rollback => true,
+        }
+    }
+
     /// Of a spec, the names of its Pods and, when it can be rendered, its revision and the name of its ConfigMap.
     #[must_use]
     pub fn new(spec: &StreamingPipelineSpec, bases: Bases, rendered: Option<(Revision, String)>) -> Self {

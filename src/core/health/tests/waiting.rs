@@ -1,3 +1,4 @@
+use super::super::waiting::WaitingReason;
 use super::*;
 
 // pkg/kubelet/images/types.go, cri-api pkg/errors/errors.go; on a real node ErrImagePull shows after 1 to 2 s, and
@@ -136,4 +137,21 @@ fn a_pod_that_no_node_takes_is_reported_and_never_replaced() {
             "waiting Pending",
         ),
     ]);
+}
+
+#[test]
+fn every_known_reason_to_wait_has_a_shape_in_these_tables() {
+    // Each table stands in the text of one of these files, its verdicts as literals.
+    let tables = [
+        include_str!("waiting.rs"),
+        include_str!("running_and_ended.rs"),
+        include_str!("times.rs"),
+    ];
+    for reason in WaitingReason::ALL {
+        let verdict = format!("\"waiting {}", reason.as_str());
+        assert!(
+            tables.iter().any(|table| table.contains(&verdict)),
+            "no shape has the verdict {verdict}"
+        );
+    }
 }

@@ -6,7 +6,6 @@ mod holds;
 
 use jiff::Timestamp;
 
-use crate::api::OnFailure;
 use crate::core::in_flight::DryRun;
 use crate::core::names::{Revision, WorkloadSet};
 use crate::core::observed::{Owner, PodState};
@@ -98,7 +97,7 @@ impl Judge<'_> {
         let mut gate = self.gate(&goal, no_primary_since);
         let mut holds = self.holds(&goal, &gate);
         let (clock, past) = self.clock(&goal, &gate, &holds);
-        if failed.is_none() && past && self.may_fail() && self.wanted.on_failure == OnFailure::Rollback {
+        if failed.is_none() && past && self.may_fail() && self.wanted.rolls_back() {
             failed = Some(self.failure(FailedWhy::ProgressDeadlineExceeded));
             goal = self.goal(failed.as_ref());
             gate = self.gate(&goal, no_primary_since);
@@ -184,8 +183,7 @@ impl Judge<'_> {
     }
 
     fn goal(&self, failed: Option<&Failed>) -> Goal {
-        let goes_back = failed
-            .is_some_and(|failed| failed.why == FailedWhy::Aborted || self.wanted.on_failure == OnFailure::Rollback);
+        let goes_back = failed.is_some_and(|failed| failed.why == FailedWhy::Aborted || self.wanted.rolls_back());
         let unrendered = self.wanted.revision.is_none();
         let back = (failed.is_some() || unrendered).then(|| self.current.clone()).flatten();
         let failed_in_place = failed.is_some() && !goes_back && !unrendered;
