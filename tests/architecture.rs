@@ -163,6 +163,7 @@ const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
     ("core/stored_revision.rs", "templates as they were stored"),
     ("core/validation", "looks into the user's objects"),
     ("core/violation.rs", "names a value in a message"),
+    ("webhook/judge.rs", "takes a name off that the API server will change"),
     ("webhook/patch.rs", "the difference of raw objects"),
     ("webhook/review.rs", "decodes the review around the raw object"),
 ];
