@@ -62,13 +62,13 @@ pub(super) fn run(args: &Args) -> ExitCode {
              Pods go with it"
         );
     }
-    // A reader that closed its end has seen enough.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    if old.problems.is_empty() {
+    let code = if old.problems.is_empty() {
         exit_code(&new, is_quiet)
     } else {
         exit_code(&old, true)
-    }
+    };
+    let mut out = std::io::stdout().lock();
+    super::after_printing(out.write_all(text.as_bytes()).and_then(|()| out.flush()), code)
 }
 
 /// What is foretold, or the faults that stand against it, line by line.

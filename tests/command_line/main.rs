@@ -312,6 +312,7 @@ fn output_that_cannot_be_written_is_no_success() {
         &["webhook-config"],
         &["validate", "-f", "examples"],
         &["render", "-f", "examples"],
+        &["plan", "-f", "examples"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_streaming-operator"))
             .args(arguments)
