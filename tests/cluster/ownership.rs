@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use testkit::users;
+use testkit::wait::{self, Seen};
 
-use super::release::{Release, pipeline};
+use super::release::{Release, SOON, pipeline};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_foreign_pod_under_our_name_stays_as_it_is_and_the_pipeline_says_name_collision() {
@@ -27,6 +28,68 @@ async fn a_foreign_pod_under_our_name_stays_as_it_is_and_the_pipeline_says_name_
         "delete",
         "pod",
         "svc-pipeline-p-0-1-0",
+        "--namespace",
+        &namespace,
+        "--grace-period=0",
+        "--force",
+    ];
+    release.cluster.kubectl(&delete).await.unwrap();
+    release.until_ready_is(&namespace, "p", "True/Ready").await;
+    assert_eq!(release.list(&namespace, "pods").await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_with_our_label_that_nobody_answers_for_holds_its_own_place_and_is_named() {
+    let release = Release::get().await;
+    let namespace = release.cluster.namespace("stray-pod").await.unwrap();
+    let name = "svc-pipeline-p-0-1-4";
+    let stray = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": {
+            "streams.sentry.io/managed-by": "streaming-operator",
+            "streams.sentry.io/owner-uid": "9f0c6a3e-0000-4000-8000-000000000000",
+        }},
+        "spec": {"containers": [{"name": "c", "image": "registry.example/other:1"}]},
+    });
+    release.cluster.apply(&[stray]).await.unwrap();
+    release.cluster.apply(&[pipeline(&namespace, "p", 3)]).await.unwrap();
+    release.until_ready_is(&namespace, "p", "False/NameCollision").await;
+    let said = release.get_object(&namespace, "spipe", "p").await;
+    let conditions = said["status"]["conditions"].as_array().unwrap();
+    for type_ in ["Ready", "Applied"] {
+        let condition = conditions.iter().find(|condition| condition["type"] == type_).unwrap();
+        let message = condition["message"].as_str().unwrap();
+        assert!(message.contains(name), "{type_}: {message}");
+    }
+    let told = async || {
+        let events = release.list(&namespace, "events.events.k8s.io").await;
+        let notes = events.iter().filter(|event| event["reason"] == "NameCollision");
+        let notes: Vec<String> = notes.map(|event| event["note"].to_string()).collect();
+        Ok(Seen::when(notes, |notes| notes.iter().any(|note| note.contains(name))))
+    };
+    wait::until("an Event that names the Pod", SOON, told).await.unwrap();
+    assert_untouched_by_us(release, &namespace, name);
+
+    // Another Pod of the pipeline is healed as ever.
+    let lost = release.get_object(&namespace, "pod", "svc-pipeline-p-0-2-0").await;
+    let delete = ["delete", "pod", "svc-pipeline-p-0-2-0", "--namespace", &namespace];
+    release.cluster.kubectl(&delete).await.unwrap();
+    let healed = async || {
+        let pods = release.list(&namespace, "pods").await;
+        let of_place = pods.into_iter().filter(|pod| {
+            pod["metadata"]["labels"]["streams.sentry.io/ordinal"] == "2"
+                && pod["metadata"]["uid"] != lost["metadata"]["uid"]
+        });
+        Ok(Seen::when(of_place.count(), |count| *count == 1))
+    };
+    wait::until("the lost Pod of ordinal 2 to be made again", SOON, healed)
+        .await
+        .unwrap();
+
+    let delete = [
+        "delete",
+        "pod",
+        name,
         "--namespace",
         &namespace,
         "--grace-period=0",

@@ -152,18 +152,30 @@ pub(crate) fn text(object: &Value, pointer: &str) -> String {
         .to_owned()
 }
 
-/// `status reason` of a condition of a pipeline.
+/// `status reason` of a condition of a pipeline; empty when it has none.
 pub(crate) fn condition(api: &FakeApi, name: &str, type_: &str) -> String {
+    let condition = whole_condition(api, name, type_);
+    condition
+        .map(|condition| format!("{} {}", text(&condition, "/status"), text(&condition, "/reason")))
+        .unwrap_or_default()
+}
+
+/// What a condition of a pipeline says to people; empty when it has none.
+pub(crate) fn message(api: &FakeApi, name: &str, type_: &str) -> String {
+    let condition = whole_condition(api, name, type_);
+    condition
+        .map(|condition| text(&condition, "/message"))
+        .unwrap_or_default()
+}
+
+fn whole_condition(api: &FakeApi, name: &str, type_: &str) -> Option<Value> {
     let pipeline = api.get(PIPELINES, "ns", name).expect("a pipeline");
     let conditions = pipeline
         .pointer("/status/conditions")
         .and_then(Value::as_array)
         .cloned();
-    let conditions = conditions.unwrap_or_default();
-    let condition = conditions.iter().find(|condition| condition["type"] == type_);
-    condition
-        .map(|condition| format!("{} {}", text(condition, "/status"), text(condition, "/reason")))
-        .unwrap_or_default()
+    let mut conditions = conditions.unwrap_or_default().into_iter();
+    conditions.find(|condition| condition["type"] == type_)
 }
 
 /// `set/ordinal image` of each Pod, sorted.

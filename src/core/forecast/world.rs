@@ -64,6 +64,7 @@ impl World {
                 config_maps: Vec::new(),
                 revisions: Vec::new(),
                 names: BTreeSet::new(),
+                in_the_way: BTreeSet::new(),
                 collision: None,
                 namespace: NamespaceState::Active,
             },

@@ -108,8 +108,12 @@ pub struct Observed {
     pub config_maps: Vec<ObjectFacts>,
     /// ControllerRevisions of the same.
     pub revisions: Vec<ObjectFacts>,
-    /// Names of all Pods that begin with a base name of the pipeline, whoever's they are: no new Pod gets one of them.
+    /// Names of Pods that begin with a base name of the pipeline: its own, its predecessors', and those of pipelines that
+    /// exist (whose the names are is then judged for the pipelines as a whole). No new Pod gets one of them.
     pub names: BTreeSet<PodName>,
+    /// Such names of Pods that nobody answers for: no pipeline has their owner-uid, and they do not name this one. What
+    /// runs in them is not known, so their places are not filled beside them.
+    pub in_the_way: BTreeSet<PodName>,
     /// Another pipeline to which the names belong.
     pub collision: Option<String>,
     /// How the workload namespace is.
@@ -172,16 +176,21 @@ impl Observed {
             pods: Vec::new(),
             config_maps: object_facts(&gathered.config_maps, whose),
             revisions: object_facts(&gathered.revisions, whose),
-            names: gathered
-                .pods
-                .iter()
-                .filter_map(|pod| PodName::parse(pod.metadata.name.as_deref()?))
-                .collect(),
+            names: BTreeSet::new(),
+            in_the_way: BTreeSet::new(),
             collision: gathered.collision.clone(),
             namespace: gathered.namespace,
         };
         for pod in &gathered.pods {
-            if let Some(owner) = whose(&pod.metadata) {
+            let owner = whose(&pod.metadata);
+            let known = owner.is_some() || is_of_a_pipeline(&pod.metadata, &gathered.live_owners);
+            let names = if known {
+                &mut observed.names
+            } else {
+                &mut observed.in_the_way
+            };
+            names.extend(pod.metadata.name.as_deref().and_then(PodName::parse));
+            if let Some(owner) = owner {
                 observed.pods.push(context.pod(pod, owner));
             }
         }
@@ -241,6 +250,13 @@ fn owner_of(pipeline: &PipelineFacts, metadata: &ObjectMeta, live_owners: &BTree
     let names_us = annotation(meta::ANNOTATION_OWNER_NAME) == Some(&pipeline.name)
         && annotation(meta::ANNOTATION_OWNER_NAMESPACE) == Some(&pipeline.namespace);
     (names_us && !live_owners.contains(uid)).then_some(Owner::Predecessor)
+}
+
+/// Whether the object carries the uid of another pipeline that exists.
+fn is_of_a_pipeline(metadata: &ObjectMeta, live_owners: &BTreeSet<String>) -> bool {
+    let labels = metadata.labels.as_ref();
+    let uid = labels.and_then(|labels| labels.get(meta::LABEL_OWNER_UID));
+    uid.is_some_and(|uid| live_owners.contains(uid))
 }
 
 fn object_facts(objects: &[&ObjectMeta], whose: impl Fn(&ObjectMeta) -> Option<Owner>) -> Vec<ObjectFacts> {

@@ -191,6 +191,7 @@ pub(crate) fn observed(pods: Vec<PodBuilder>, stored_revisions: &str) -> Observe
         pods,
         config_maps: stored_revisions.chars().map(config_map).collect(),
         revisions: stored_revisions.chars().map(stored).collect(),
+        in_the_way: BTreeSet::new(),
         collision: None,
         namespace: NamespaceState::Active,
     }

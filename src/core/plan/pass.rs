@@ -31,6 +31,7 @@ pub(super) struct Pass<'a> {
     /// The generation last given out for each place.
     pub(super) generations: BTreeMap<(WorkloadSet, Ordinal), Generation>,
     names: BTreeSet<PodName>,
+    in_the_way: &'a BTreeSet<PodName>,
 }
 
 impl<'a> Pass<'a> {
@@ -54,6 +55,7 @@ impl<'a> Pass<'a> {
             wakes: Vec::new(),
             generations,
             names: observed.names.clone(),
+            in_the_way: &observed.in_the_way,
         }
     }
 
@@ -146,10 +148,16 @@ impl<'a> Pass<'a> {
         }));
     }
 
-    /// The name of the next Pod of a place: one generation above all that are known, and free.
+    /// The name of the next Pod of a place: one generation above all that are known, and free. Where a Pod that nobody
+    /// answers for has a name of the place it is that very name. The API server then refuses the create and says who has
+    /// it, as it does where the Pod lacks our label and cannot be seen; going around it might run two consumers of one
+    /// ordinal and call that Ready.
     pub(super) fn next_name(&self, set: WorkloadSet, ordinal: Ordinal) -> Option<PodName> {
         let base = self.wanted.base(set)?.clone();
         let of_place = |name: &&PodName| name.base == base && name.ordinal == ordinal;
+        if let Some(taken) = self.in_the_way.iter().find(of_place) {
+            return (!self.names.contains(taken)).then(|| taken.clone());
+        }
         let seen = self.names.iter().filter(of_place).map(|name| name.generation).max();
         let highest = seen.max(self.generations.get(&(set, ordinal)).copied());
         let mut generation = highest.map_or_else(Generation::default, Generation::next);

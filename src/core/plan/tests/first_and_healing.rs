@@ -54,6 +54,14 @@ fn the_generation_after_9999_is_0_and_one_that_is_there_is_skipped() {
 }
 
 #[test]
+fn a_pod_that_nobody_answers_for_is_met_under_its_own_name_and_holds_its_own_place_only() {
+    let mut case = running(vec![pod("svc-0-4", 'a')]);
+    case.wanted.replicas = 3;
+    case.observed.in_the_way.extend(PodName::parse("svc-1-7"));
+    assert_eq!(case.actions(5), "+svc-1-7=a +svc-2-0=a");
+}
+
+#[test]
 fn a_failed_pod_stays_until_its_replacement_is_made_which_counts_the_failure() {
     let case = running(vec![pod("svc-0-0", 'a'), pod("svc-1-0", 'a').failed(5)]);
     assert_eq!(case.actions(5), "+svc-1-1=a!1 -svc-1-0");

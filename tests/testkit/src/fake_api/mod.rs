@@ -57,6 +57,8 @@ pub enum Fault {
     Dropped,
     /// It is carried out, and the connection breaks before the answer.
     AnswerLost,
+    /// A proxy in between sends it twice, and the second answer is given.
+    Repeated,
 }
 
 type Hook = Box<dyn FnMut(&Request) -> Fault + Send>;

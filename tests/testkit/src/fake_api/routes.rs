@@ -19,6 +19,7 @@ use super::{FakeApi, Fault, Request};
 const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// The parts of a request that the answer depends on.
+#[derive(Clone)]
 struct Call {
     key: Key,
     status: bool,
@@ -69,6 +70,10 @@ impl FakeApi {
             Fault::AnswerLost => {
                 drop(self.answer(call));
                 Err("connection reset by peer".into())
+            }
+            Fault::Repeated => {
+                drop(self.answer(call.clone()));
+                Ok(self.answer(call))
             }
         }
     }
