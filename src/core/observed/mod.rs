@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::api::meta;
+use crate::api::{PodReplacementPolicy, meta};
 
 use super::health::Graces;
 use super::in_flight::Ledger;
@@ -112,7 +112,8 @@ pub struct Observed {
     /// exist (whose the names are is then judged for the pipelines as a whole). No new Pod gets one of them.
     pub names: BTreeSet<PodName>,
     /// Such names of Pods that nobody answers for: no pipeline has their owner-uid, and they do not name this one. What
-    /// runs in them is not known, so their places are not filled beside them.
+    /// runs in them is not known, so their places are not filled beside them; but beside one that is being deleted, as
+    /// `podReplacementPolicy` says.
     pub in_the_way: BTreeSet<PodName>,
     /// Another pipeline to which the names belong.
     pub collision: Option<String>,
@@ -181,18 +182,14 @@ impl Observed {
             collision: gathered.collision.clone(),
             namespace: gathered.namespace,
         };
+        let runs_alone = wanted.is_some_and(|wanted| wanted.policy == PodReplacementPolicy::Failed);
         for pod in &gathered.pods {
             let owner = whose(&pod.metadata);
-            let known = owner.is_some() || is_of_a_pipeline(&pod.metadata, &gathered.live_owners);
-            let names = if known {
-                &mut observed.names
-            } else {
-                &mut observed.in_the_way
-            };
-            names.extend(pod.metadata.name.as_deref().and_then(PodName::parse));
-            if let Some(owner) = owner {
-                observed.pods.push(context.pod(pod, owner));
-            }
+            // What the garbage collector removes after the pipeline that had the names before is on its way out.
+            let leaves = pod.metadata.deletion_timestamp.is_some() && !runs_alone;
+            let free = owner.is_some() || leaves || is_of_a_pipeline(&pod.metadata, &gathered.live_owners);
+            observed.note_name(pod, free);
+            observed.pods.extend(owner.map(|owner| context.pod(pod, owner)));
         }
         for created in ledger.unseen() {
             observed.add(created_pod(created));
@@ -229,6 +226,16 @@ impl Observed {
         self.revisions.iter().find(|object| {
             object.owner == Owner::Ours && !object.deleting && object.revision.as_ref() == Some(revision)
         })
+    }
+
+    /// Notes the name of a Pod, and whether its place is free for another.
+    fn note_name(&mut self, pod: &Pod, free: bool) {
+        let name = pod.metadata.name.as_deref().and_then(PodName::parse);
+        if free {
+            self.names.extend(name);
+        } else {
+            self.in_the_way.extend(name);
+        }
     }
 
     fn add(&mut self, pod: PodFacts) {

@@ -60,6 +60,10 @@ fn pod(name: &str, owner: &str) -> Pod {
 }
 
 fn observe(pods: &[Pod], ledger: &Ledger, second: i64) -> Observed {
+    observe_for(PodReplacementPolicy::TerminatingOrFailed, pods, ledger, second)
+}
+
+fn observe_for(policy: PodReplacementPolicy, pods: &[Pod], ledger: &Ledger, second: i64) -> Observed {
     let gathered = Gathered {
         pods: pods.iter().collect(),
         config_maps: Vec::new(),
@@ -69,6 +73,7 @@ fn observe(pods: &[Pod], ledger: &Ledger, second: i64) -> Observed {
         namespace: NamespaceState::Active,
     };
     let wanted = wanted(2)
+        .policy(policy)
         .with(|wanted| wanted.min_ready = jiff::SignedDuration::from_secs(30))
         .build();
     Observed::new(
@@ -115,6 +120,17 @@ fn whose_a_pod_is_its_owner_uid_says_and_a_dead_owner_of_our_name_is_a_predecess
     let words = |names: &BTreeSet<PodName>| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(words(&observed.names), ["svc-0-0", "svc-1-0", "svc-2-0"]);
     assert_eq!(words(&observed.in_the_way), ["svc-3-0"], "nobody answers for it");
+}
+
+#[test]
+fn a_pod_that_nobody_answers_for_and_that_is_being_deleted_is_in_the_way_only_of_what_must_run_alone() {
+    let mut leaving = pod("svc-0-0", "dead");
+    leaving.metadata.annotations = None;
+    leaving.metadata.deletion_timestamp = Some(Time(at(50)));
+    let pods = [leaving];
+    let in_the_way = |policy| observe_for(policy, &pods, &Ledger::default(), 60).in_the_way.len();
+    assert_eq!(in_the_way(PodReplacementPolicy::TerminatingOrFailed), 0);
+    assert_eq!(in_the_way(PodReplacementPolicy::Failed), 1);
 }
 
 #[test]
