@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use streaming_operator::leader::WriteGate;
-use testkit::fake_api::FakeApi;
+use testkit::fake_api::{FakeApi, Fault};
 use tokio::time::sleep;
 
 use super::ALL_OF_THREE;
-use super::operator::{Mode, Operator, PIPELINES, REVISIONS, condition, kubelet, pipeline, pods, settle, text};
+use super::operator::{
+    Mode, Operator, PIPELINES, REVISIONS, condition, kubelet, message, pipeline, pods, settle, text,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_pipeline_gets_a_revision_a_config_and_its_pods_and_becomes_ready() {
@@ -178,4 +180,43 @@ async fn a_status_that_somebody_else_wrote_or_wiped_is_put_right_at_once() {
     api.forget_requests();
     settle(&api).await;
     assert_eq!(api.writes(), [], "and then nothing is left to say");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_its_namespace_is_deleted_and_made_again_the_pipeline_goes_on_by_itself() {
+    let api = FakeApi::new();
+    let _kubelet = kubelet(&api);
+    let mode = Mode {
+        workload_namespace: Some("work"),
+        ..Mode::default()
+    };
+    let _operator = Operator::start(&api, "operator", &mode);
+    api.put("namespaces", json!({"metadata": {"name": "work"}}));
+    api.put(PIPELINES, pipeline("p", 2, "image:1"));
+    settle(&api).await;
+    assert_eq!(condition(&api, "p", "Ready"), "True Ready");
+
+    api.on_request(|request| {
+        if request.verb == "create" && request.namespace == "work" {
+            Fault::Refused(404, "NotFound", "namespaces \"work\" not found".to_owned())
+        } else {
+            Fault::None
+        }
+    });
+    api.remove("namespaces", "", "work");
+    for key in api.list("pods").into_keys().chain(api.list("configmaps").into_keys()) {
+        let (namespace, name) = key.split_once('/').expect("a namespace");
+        for resource in ["pods", "configmaps"] {
+            api.remove(resource, namespace, name);
+        }
+    }
+    sleep(Duration::from_secs(600)).await;
+    assert_eq!(condition(&api, "p", "Ready"), "False NamespaceTerminating");
+    assert!(message(&api, "p", "Ready").contains("namespace work does not exist"));
+
+    api.heal();
+    api.put("namespaces", json!({"metadata": {"name": "work"}}));
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(condition(&api, "p", "Ready"), "True Ready");
+    assert_eq!(pods(&api), ["primary/0 image:1", "primary/1 image:1"]);
 }

@@ -34,7 +34,7 @@ use crate::api::StreamingPipelineStatus;
 
 use super::in_flight::Ledger;
 use super::observed::{NamespaceState, Observed, PipelineFacts};
-use super::settings::Settings;
+use super::settings::{Settings, later};
 
 use pass::Pass;
 use stand::Stand;
@@ -59,6 +59,10 @@ pub enum AnalysisVerdict {
     /// One has failed; the message says which and why.
     Failed(String),
 }
+
+/// When a namespace that is missing or on its way out is looked at again. No event tells that it is there again, for
+/// namespaces are not watched; a person who makes it waits no longer than this, at one small request for each pipeline.
+const NAMESPACE_LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(30);
 
 /// All that a pass is decided from.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +114,9 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         pods(&mut pass, input.observed, dry_run);
         wakes.append(&mut pass.wakes);
         actions = around(input, wanted, &facts, pass.actions, now);
+    }
+    if input.observed.namespace != NamespaceState::Active {
+        wakes.push(later(now, NAMESPACE_LOOK_AGAIN));
     }
     let stale = input.previous.observed_generation != input.pipeline.generation && !actions.is_empty();
     Decision {

@@ -106,9 +106,16 @@ fn a_deleted_pipeline_holds_on_until_its_other_namespace_is_empty() {
 }
 
 #[test]
-fn in_a_namespace_that_is_being_deleted_nothing_is_made() {
+fn in_a_namespace_that_is_not_there_nothing_is_made_and_it_is_looked_at_again() {
     let mut case = steady("a");
     case.observed.pods.clear();
-    case.observed.namespace = NamespaceState::Terminating;
-    assert_eq!(case.actions(5), "");
+    for state in [NamespaceState::Terminating, NamespaceState::Missing] {
+        case.observed.namespace = state;
+        assert_eq!(case.actions(5), "");
+        assert_eq!(
+            case.decide(5).wake_after,
+            Some(jiff::SignedDuration::from_secs(30)),
+            "no event tells that it is there again"
+        );
+    }
 }
