@@ -48,6 +48,14 @@ fn the_committed_webhook_configurations_are_what_the_code_says() {
 }
 
 #[test]
+fn the_committed_page_of_reasons_is_what_the_code_says() {
+    assert!(
+        committed("docs/reasons.md") == print(&["reasons"]),
+        "docs/reasons.md is stale: run `make generate` and commit the result"
+    );
+}
+
+#[test]
 fn the_crd_stays_far_below_what_client_side_apply_can_annotate() {
     assert!(committed("crds/streams.sentry.io_streamingpipelines.yaml").len() < 100_000);
 }

@@ -1,4 +1,4 @@
-//! Conditions of our kinds, their types and reasons. Reasons are an API: people alert on them, so none is renamed.
+//! Conditions of our kinds and their types. Why one is as it is, says [`super::reasons`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,25 +56,30 @@ impl From<bool> for ConditionStatus {
     }
 }
 
-/// A closed set of words with the text on the wire, and `ALL` to walk them.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident),* $(,)? }) => {
-        $(#[$doc])*
+macro_rules! condition_types {
+    ($($(#[doc = $means:literal])+ $type:ident,)*) => {
+        /// What a condition judges. All are present from the first visit on.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$variant_doc])* $variant),* }
+        pub enum ConditionType { $($(#[doc = $means])+ $type),* }
 
-        impl $name {
+        impl ConditionType {
             /// Every one, in the order in which they are shown.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            pub const ALL: &'static [Self] = &[$(Self::$type),*];
 
             /// As it stands on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($variant)),* }
+                match self { $(Self::$type => stringify!($type)),* }
+            }
+
+            /// What it judges, in Markdown.
+            #[must_use]
+            pub const fn means(self) -> &'static str {
+                match self { $(Self::$type => concat!($($means),+)),* }
             }
         }
 
-        impl std::fmt::Display for $name {
+        impl std::fmt::Display for ConditionType {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
@@ -82,90 +87,21 @@ macro_rules! words {
     };
 }
 
-words! {
-    /// What a condition judges. All are present from the first visit on.
-    ConditionType {
-        /// The spec could be rendered into Pods.
-        Rendered,
-        /// What the operator had to write, it could write.
-        Applied,
-        /// Enough Pods are available.
-        Available,
-        /// The rollout moves, or is complete.
-        Progressing,
-        /// The rollout is held: by the spec, an analysis or a failure.
-        RolloutPaused,
-        /// All is as the spec asks.
-        Ready,
-        /// The operator is at work on it (kstatus).
-        Reconciling,
-        /// It will not go on without a person (kstatus).
-        Stalled,
-    }
-}
-
-words! {
-    /// Why a condition is as it is.
-    Reason {
-        /// All Pods are of the spec's revision and available.
-        Ready,
-        /// The condition has nothing to report.
-        AsExpected,
-        /// The spec was rendered.
-        Rendered,
-        /// Everything was written.
-        Applied,
-        /// Enough Pods are available.
-        MinimumReplicasAvailable,
-        /// Fewer Pods are available than the budget allows.
-        MinimumReplicasUnavailable,
-        /// The last rollout is complete.
-        NewRevisionAvailable,
-        /// A rollout, or healing or scaling, is under way.
-        RolloutProgressing,
-        /// Pods are being replaced by those of a new revision.
-        RollingOut,
-        /// Failed or missing Pods are being made again.
-        Healing,
-        /// Pods are added or removed because `replicas` changed.
-        Scaling,
-        /// The gate waits for the canary to be available.
-        AwaitingCanary,
-        /// The gate waits for a RolloutAnalysis.
-        AwaitingAnalysis,
-        /// `rollout.paused` holds a rollout that has work left.
-        RolloutPaused,
-        /// `suspend` is set.
-        Suspended,
-        /// `replicas` is 0.
-        ScaledToZero,
-        /// No progress within `progressDeadlineSeconds`.
-        ProgressDeadlineExceeded,
-        /// The revision failed and holds where it stands.
-        RolloutFailed,
-        /// The revision failed or was aborted, and the Pods went back to the current one.
-        RolledBack,
-        /// The spec cannot be rendered.
-        RenderFailed,
-        /// Another object holds a name that is needed.
-        NameCollision,
-        /// A Pod or ConfigMap of a deleted pipeline of the same name is being replaced first.
-        WaitingForPredecessor,
-        /// The API server refused an object.
-        ApiRejected,
-        /// A right is missing.
-        Forbidden,
-        /// A quota is used up.
-        QuotaExceeded,
-        /// The API server could not be asked.
-        ApiUnavailable,
-        /// The workload namespace is being deleted or does not exist.
-        NamespaceTerminating,
-        /// A Pod cannot be helped by replacing it.
-        PermanentPodFailure,
-        /// A Pod will not end, and may not be forced to.
-        StuckTerminating,
-        /// The pipeline is being deleted.
-        Deleting,
-    }
+condition_types! {
+    /// Whether the spec could be turned into Pods.
+    Rendered,
+    /// Whether what the operator had to write, it could write.
+    Applied,
+    /// Whether at least `replicas` - `maxUnavailable` Pods are available, and not none.
+    Available,
+    /// Whether the rollout moves, or is complete.
+    Progressing,
+    /// Whether something holds the rollout: the spec, a failure, a deadline, a refusal.
+    RolloutPaused,
+    /// Whether all is as the spec asks. `kubectl get spipe` shows its reason as REASON.
+    Ready,
+    /// Whether the operator is at work on it, or waits for what comes by itself (kstatus).
+    Reconciling,
+    /// Whether it will not go on without a person (kstatus). The one to alert on.
+    Stalled,
 }

@@ -9,14 +9,18 @@
 )]
 
 pub mod conditions;
+pub mod events;
 pub mod manifests;
 pub mod meta;
+pub mod reasons;
 pub mod rollout;
 pub mod status;
 pub mod stored;
 pub mod streaming_pipeline;
 
-pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
+pub use conditions::{Condition, ConditionStatus, ConditionType};
+pub use events::NoticeReason;
+pub use reasons::Reason;
 pub use rollout::{OnFailure, PodReplacementPolicy, Rollout};
 pub use status::StreamingPipelineStatus;
 pub use stored::StoredPipeline;

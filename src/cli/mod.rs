@@ -5,6 +5,7 @@ mod crd;
 mod input;
 mod judge;
 mod plan;
+mod reasons;
 mod render;
 mod run;
 mod validate;
@@ -47,6 +48,8 @@ enum Command {
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),
+    /// Prints what each reason in a status or an Event means and what to do about it, as Markdown.
+    Reasons,
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
@@ -60,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Reasons => reasons::run(),
     }
 }
 

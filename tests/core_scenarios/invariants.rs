@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use streaming_operator::api::{PodReplacementPolicy, StreamingPipelineStatus};
+use streaming_operator::api::{ConditionStatus, ConditionType, PodReplacementPolicy, Reason, StreamingPipelineStatus};
 use streaming_operator::core::names::Revision;
 use streaming_operator::core::plan::{Decision, DeleteReason, PodDelete, PodPlan};
 
@@ -203,6 +203,7 @@ pub(crate) fn of_status(world: &World, status: &StreamingPipelineStatus) {
     };
     assert_eq!(status.conditions.len(), 8);
     assert_eq!(status.observed_generation, Some(world.generation));
+    is_as_documented(status);
     let holds = |type_| condition(type_).status == "True";
     let (ready, reconciling, stalled) = (holds("Ready"), holds("Reconciling"), holds("Stalled"));
     let exactly_one = usize::from(ready) + usize::from(reconciling) + usize::from(stalled) == 1;
@@ -220,4 +221,19 @@ pub(crate) fn of_status(world: &World, status: &StreamingPipelineStatus) {
         !(ready && status.available_replicas != i32::from(world.wanted.total())),
         "Ready without its Pods"
     );
+}
+
+/// docs/reasons.md names every condition that a reason is found on.
+fn is_as_documented(status: &StreamingPipelineStatus) {
+    for said in &status.conditions {
+        let reason = Reason::ALL.iter().find(|reason| reason.as_str() == said.reason);
+        let reason = reason.unwrap_or_else(|| panic!("no such reason: {said:?}"));
+        let on = |(type_, status): &(ConditionType, ConditionStatus)| {
+            type_.as_str() == said.type_ && status.as_str() == said.status
+        };
+        assert!(
+            reason.page().on.iter().any(on),
+            "the page of {reason} does not name this: {said:?}"
+        );
+    }
 }

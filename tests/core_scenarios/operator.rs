@@ -2,6 +2,7 @@
 //! write. Each write is judged by the invariants at the moment it is made.
 
 use std::collections::BTreeSet;
+use std::iter::successors;
 
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -304,4 +305,19 @@ impl World {
             ..ObjectMeta::default()
         }
     }
+}
+
+/// Every replacement policy with every answer to a failure. A new one does not compile until it has its place here.
+pub(crate) fn policies() -> impl Iterator<Item = (PodReplacementPolicy, OnFailure)> {
+    let policies = successors(Some(PodReplacementPolicy::TerminatingOrFailed), |policy| match policy {
+        PodReplacementPolicy::TerminatingOrFailed => Some(PodReplacementPolicy::Failed),
+        PodReplacementPolicy::Failed => None,
+    });
+    policies.flat_map(|policy| {
+        let answers = successors(Some(OnFailure::Pause), |answer| match answer {
+            OnFailure::Pause => Some(OnFailure::Rollback),
+            OnFailure::Rollback => None,
+        });
+        answers.map(move |answer| (policy, answer))
+    })
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use crate::api::Reason;
 use crate::core::names::{Generation, Ordinal, Revision, WorkloadSet};
 
 /// Where the rollout stands. All of it goes into the status.
@@ -54,7 +55,8 @@ pub enum FailedWhy {
 }
 
 impl FailedWhy {
-    const ALL: [Self; 3] = [Self::AnalysisFailed, Self::ProgressDeadlineExceeded, Self::Aborted];
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::AnalysisFailed, Self::ProgressDeadlineExceeded, Self::Aborted];
 
     /// As it stands in `status.rollout.failedRevision.reason`.
     #[must_use]
@@ -63,6 +65,16 @@ impl FailedWhy {
             Self::AnalysisFailed => "AnalysisFailed",
             Self::ProgressDeadlineExceeded => "ProgressDeadlineExceeded",
             Self::Aborted => "Aborted",
+        }
+    }
+
+    /// In a sentence, for people.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::AnalysisFailed => "a RolloutAnalysis failed",
+            Self::ProgressDeadlineExceeded => "there was no progress within progressDeadlineSeconds",
+            Self::Aborted => "a person aborted it",
         }
     }
 
@@ -120,16 +132,16 @@ impl HoldBy {
 
     /// `by` and `reason` of the hold in the status.
     #[must_use]
-    pub const fn words(self) -> (&'static str, &'static str) {
+    pub const fn words(self) -> (&'static str, Reason) {
         match self {
-            Self::Paused => ("spec", "RolloutPaused"),
-            Self::Suspended => ("spec", "Suspended"),
-            Self::ScaledToZero => ("spec", "ScaledToZero"),
-            Self::GateCanary => ("gate", "AwaitingCanary"),
-            Self::GateAnalysis => ("gate", "AwaitingAnalysis"),
-            Self::Deadline => ("deadline", "ProgressDeadlineExceeded"),
-            Self::Failed => ("revision", "RolloutFailed"),
-            Self::DryRun => ("apiserver", "ApiRejected"),
+            Self::Paused => ("spec", Reason::RolloutPaused),
+            Self::Suspended => ("spec", Reason::Suspended),
+            Self::ScaledToZero => ("spec", Reason::ScaledToZero),
+            Self::GateCanary => ("gate", Reason::AwaitingCanary),
+            Self::GateAnalysis => ("gate", Reason::AwaitingAnalysis),
+            Self::Deadline => ("deadline", Reason::ProgressDeadlineExceeded),
+            Self::Failed => ("revision", Reason::RolloutFailed),
+            Self::DryRun => ("apiserver", Reason::ApiRejected),
         }
     }
 

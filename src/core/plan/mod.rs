@@ -42,7 +42,7 @@ use stand::Stand;
 pub use backoff::{failures_after, next_try};
 pub use decision::{Action, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan};
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
-pub use notices::{Notice, NoticeReason};
+pub use notices::Notice;
 pub use outcome::{ActionResult, Outcome};
 pub use wanted::{Bases, Orders, Wanted};
 

@@ -2,8 +2,10 @@
 //!
 //! Must never repeat itself: each notice is of a transition.
 
+use crate::api::NoticeReason;
+
 use super::decision::{Action, CreateReason};
-use super::facts::{Facts, FailedWhy, HoldBy, Phase};
+use super::facts::{Facts, HoldBy, Phase};
 use super::outcome::{ActionResult, Outcome};
 
 /// Something that happened to a rollout, for an Event and the log.
@@ -13,86 +15,6 @@ pub struct Notice {
     pub reason: NoticeReason,
     /// In a sentence.
     pub message: String,
-}
-
-/// What happened. The words are an API: people alert on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NoticeReason {
-    /// A failed Pod was replaced.
-    PodReplaced,
-    /// A Pod that would not end was deleted with grace period 0.
-    PodForceDeleted,
-    /// A new revision is being rolled out.
-    RolloutStarted,
-    /// The gate between canary and primaries opened.
-    CanaryPromoted,
-    /// The rollout is held by the spec.
-    RolloutPaused,
-    /// The rollout is held no longer, or the revision may try again.
-    RolloutResumed,
-    /// Every Pod is of the new revision and available.
-    RolloutCompleted,
-    /// The revision failed and holds where it stands.
-    RolloutFailed,
-    /// The revision failed, and the Pods go back.
-    RolledBack,
-    /// The spec cannot be rendered.
-    RenderFailed,
-    /// Another object holds a name that is needed.
-    NameCollision,
-}
-
-impl NoticeReason {
-    /// Every one.
-    pub const ALL: [Self; 11] = [
-        Self::PodReplaced,
-        Self::PodForceDeleted,
-        Self::RolloutStarted,
-        Self::CanaryPromoted,
-        Self::RolloutPaused,
-        Self::RolloutResumed,
-        Self::RolloutCompleted,
-        Self::RolloutFailed,
-        Self::RolledBack,
-        Self::RenderFailed,
-        Self::NameCollision,
-    ];
-
-    /// `reason` of the Event.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PodReplaced => "PodReplaced",
-            Self::PodForceDeleted => "PodForceDeleted",
-            Self::RolloutStarted => "RolloutStarted",
-            Self::CanaryPromoted => "CanaryPromoted",
-            Self::RolloutPaused => "RolloutPaused",
-            Self::RolloutResumed => "RolloutResumed",
-            Self::RolloutCompleted => "RolloutCompleted",
-            Self::RolloutFailed => "RolloutFailed",
-            Self::RolledBack => "RolledBack",
-            Self::RenderFailed => "RenderFailed",
-            Self::NameCollision => "NameCollision",
-        }
-    }
-
-    /// Whether the Event is a Warning.
-    #[must_use]
-    pub const fn is_warning(self) -> bool {
-        match self {
-            Self::PodForceDeleted
-            | Self::RolloutFailed
-            | Self::RolledBack
-            | Self::RenderFailed
-            | Self::NameCollision => true,
-            Self::PodReplaced
-            | Self::RolloutStarted
-            | Self::CanaryPromoted
-            | Self::RolloutPaused
-            | Self::RolloutResumed
-            | Self::RolloutCompleted => false,
-        }
-    }
 }
 
 /// What the facts of this pass change of those of the one before.
@@ -118,11 +40,7 @@ pub(super) fn of_facts(before: &Facts, after: &Facts) -> Vec<Notice> {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let why = match failed.why {
-            FailedWhy::AnalysisFailed => "a RolloutAnalysis failed",
-            FailedWhy::ProgressDeadlineExceeded => "there was no progress within progressDeadlineSeconds",
-            FailedWhy::Aborted => "a person aborted it",
-        };
+        let why = failed.why.in_words();
         if after.phase == Phase::RolledBack {
             let message = format!(
                 "revision {} failed ({why}); the Pods go back to {current}",

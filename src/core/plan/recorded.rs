@@ -49,9 +49,12 @@ fn failed(rollout: &RolloutStatus) -> Option<Failed> {
 
 fn holds(rollout: &RolloutStatus) -> Vec<Hold> {
     let read = |hold: &crate::api::status::RolloutHold| {
-        let words = (hold.by.as_str(), hold.reason.as_str());
+        let is_this = |by: &HoldBy| {
+            let (who, reason) = by.words();
+            (who, reason.as_str()) == (hold.by.as_str(), hold.reason.as_str())
+        };
         Some(Hold {
-            by: HoldBy::ALL.into_iter().find(|by| by.words() == words)?,
+            by: HoldBy::ALL.into_iter().find(is_this)?,
             since: hold.since.parse().ok()?,
             message: hold.message.clone(),
         })

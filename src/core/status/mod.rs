@@ -15,11 +15,11 @@ use jiff::Timestamp;
 
 use crate::api::meta::LABEL_OWNER_UID;
 use crate::api::status::{FailedRevision, RolloutHold, RolloutStatus, SetGenerations, SetReplicas};
-use crate::api::{ConditionType, Reason, StreamingPipelineStatus};
+use crate::api::{ConditionType, NoticeReason, Reason, StreamingPipelineStatus};
 
 use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
-use super::plan::{Action, Facts, Hold, Notice, NoticeReason, Outcome, Phase, Wanted};
+use super::plan::{Action, Facts, Hold, Notice, Outcome, Phase, Wanted};
 use super::settings::Settings;
 
 use counts::Counts;
@@ -146,7 +146,7 @@ fn rollout(facts: &Facts, mode: Mode) -> RolloutStatus {
         let (by, reason) = hold.by.words();
         RolloutHold {
             by: by.to_owned(),
-            reason: reason.to_owned(),
+            reason: reason.as_str().to_owned(),
             since: hold.since.to_string(),
             message: cut(&hold.message),
         }

@@ -88,9 +88,8 @@ fn stalled(reason: Reason, message: Option<String>) -> State {
 /// What keeps the operator from doing anything at all.
 fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
     if input.pipeline.deleting {
-        let message = Some("the pipeline is being deleted".to_owned());
         return Some(State {
-            message,
+            message: Some(deleting(observed)),
             ..working(Reason::Deleting)
         });
     }
@@ -112,6 +111,22 @@ fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
         NamespaceState::Missing => format!("namespace {namespace} does not exist; create it"),
     };
     Some(stalled(Reason::NamespaceTerminating, Some(message)))
+}
+
+/// What a pipeline that is being deleted waits for.
+fn deleting(observed: &Observed) -> String {
+    let mut left = observed
+        .pods
+        .iter()
+        .filter(|pod| pod.owner == Owner::Ours && pod.state != PodState::Gone);
+    match (left.next(), left.count()) {
+        (None, _) => "the pipeline is being deleted".to_owned(),
+        (Some(pod), 0) => format!("the pipeline is being deleted; Pod {} has not ended yet", pod.name),
+        (Some(pod), others) => format!(
+            "the pipeline is being deleted; Pod {} and {others} more have not ended yet",
+            pod.name
+        ),
+    }
 }
 
 /// Where the rollout stands.

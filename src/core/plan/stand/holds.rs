@@ -37,10 +37,19 @@ impl Judge<'_> {
             self.hold(holds, HoldBy::Deadline, format!("no progress within {seconds} s"));
         }
         if let Some(failed) = failed {
+            let until = if goal.failed_in_place {
+                "it holds where it stands".to_owned()
+            } else {
+                format!("{} is what runs until the spec changes", goal.wanted)
+            };
             holds.push(Hold {
                 by: HoldBy::Failed,
                 since: failed.at,
-                message: format!("revision {}: {}", failed.revision, failed.why.as_str()),
+                message: format!(
+                    "revision {} failed ({}); {until}",
+                    failed.revision,
+                    failed.why.in_words()
+                ),
             });
         }
     }

@@ -1,7 +1,7 @@
-use crate::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus};
+use crate::api::{NoticeReason, OnFailure, PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::in_flight::Ledger;
 use crate::core::plan::fixtures::{Case, PodBuilder, WantedBuilder, at, observed, pod, recorded, revision, wanted};
-use crate::core::plan::{AnalysisVerdict, NoticeReason, Phase};
+use crate::core::plan::{AnalysisVerdict, Phase};
 
 /// Revision a is current, b is the spec's, both are stored; progress at second 0.
 fn update(wanted: WantedBuilder, pods: Vec<PodBuilder>) -> Case {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::plan::NoticeReason;
+use crate::api::NoticeReason;
 
 // Ready, Progressing, then Reconciling, Stalled, Available.
 #[test]
@@ -66,12 +66,20 @@ fn a_failed_revision_is_stalled_until_a_person_acts() {
     let mut scene = rolling(wanted(2), half());
     scene.case.analysis = crate::core::plan::AnalysisVerdict::Failed("p99".to_owned());
     assert_eq!(scene.row(5), "False/RolloutFailed False/RolloutFailed False True True");
+    assert_eq!(
+        scene.ready(5),
+        "revision bbbbbbbbbb failed (a RolloutAnalysis failed); it holds where it stands"
+    );
     let aborted = Case {
         analysis: crate::core::plan::AnalysisVerdict::None,
         ..scene.case
     };
     scene.case = aborted.annotated("streams.sentry.io/abort", "bbbbbbbbbb");
     assert_eq!(scene.row(5), "False/RolledBack False/RolledBack False True True");
+    assert_eq!(
+        scene.ready(5),
+        "revision bbbbbbbbbb failed (a person aborted it); aaaaaaaaaa is what runs until the spec changes"
+    );
 }
 
 #[test]
@@ -254,4 +262,22 @@ fn past_the_deadline_the_cause_is_said_and_not_only_that_time_ran_out() {
         scene.ready(600),
         "no progress within 600 s; 1/2 pods not ready: ordinal 0 ImagePullBackOff: no such image"
     );
+}
+
+#[test]
+fn a_pipeline_that_is_being_deleted_names_the_pod_that_it_waits_for() {
+    let mut scene = steady(wanted(2), good());
+    scene.case.pipeline.deleting = true;
+    assert!(scene.row(5).starts_with("False/Deleting "), "{}", scene.row(5));
+    assert_eq!(
+        scene.ready(5),
+        "the pipeline is being deleted; Pod svc-0-0 and 1 more have not ended yet"
+    );
+    scene.case.observed.pods.truncate(1);
+    assert_eq!(
+        scene.ready(5),
+        "the pipeline is being deleted; Pod svc-0-0 has not ended yet"
+    );
+    scene.case.observed.pods.clear();
+    assert_eq!(scene.ready(5), "the pipeline is being deleted");
 }

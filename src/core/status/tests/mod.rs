@@ -65,7 +65,11 @@ impl Scene {
             previous: &self.case.previous,
             settings: &self.case.settings,
         };
-        status(&input, at(second))
+        let status = status(&input, at(second));
+        for said in &status.conditions {
+            is_as_documented(said);
+        }
+        status
     }
 
     /// Ready, Reconciling, Stalled, Available and Progressing as `status/reason`.
@@ -85,6 +89,20 @@ impl Scene {
     fn ready(&self, second: i64) -> String {
         condition(&self.status(second), "Ready").message.clone()
     }
+}
+
+/// docs/reasons.md names every condition that a reason is found on.
+fn is_as_documented(said: &Condition) {
+    let reason = Reason::ALL.iter().find(|reason| reason.as_str() == said.reason);
+    let on = reason.expect("a known reason").page().on;
+    let is_this = |(type_, status): &(ConditionType, crate::api::ConditionStatus)| {
+        type_.as_str() == said.type_ && status.as_str() == said.status
+    };
+    assert!(
+        on.iter().any(is_this),
+        "the page of {} does not name this: {said:?}",
+        said.reason
+    );
 }
 
 fn condition<'a>(status: &'a StreamingPipelineStatus, type_: &str) -> &'a Condition {

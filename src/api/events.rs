@@ -1,0 +1,71 @@
+//! What Events say: every reason with its page, from which `make generate` writes docs/reasons.md.
+//!
+//! Written as in [`super::reasons`]: a doc comment is what the reason means, behind `=>` stands what to do. Reasons are
+//! an API, people alert on them: must never rename one.
+
+macro_rules! event_reasons {
+    ($($(#[doc = $means:literal])+ $reason:ident $kind:ident => $to_do:literal,)*) => {
+        /// What an Event tells.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum NoticeReason { $($(#[doc = $means])+ $reason),* }
+
+        impl NoticeReason {
+            /// Every one, in the order in which they are shown.
+            pub const ALL: &'static [Self] = &[$(Self::$reason),*];
+
+            /// `reason` of the Event.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$reason => stringify!($reason)),* }
+            }
+
+            /// Whether the Event is a Warning.
+            #[must_use]
+            pub const fn is_warning(self) -> bool {
+                match self { $(Self::$reason => event_reasons!(@warns $kind)),* }
+            }
+
+            /// What it means, in Markdown.
+            #[must_use]
+            pub const fn means(self) -> &'static str {
+                match self { $(Self::$reason => concat!($($means),+)),* }
+            }
+
+            /// What to do about it, in Markdown.
+            #[must_use]
+            pub const fn to_do(self) -> &'static str {
+                match self { $(Self::$reason => $to_do),* }
+            }
+        }
+    };
+    (@warns Warning) => { true };
+    (@warns Normal) => { false };
+}
+
+event_reasons! {
+    /// A new revision is being rolled out.
+    RolloutStarted Normal => "Nothing.",
+    /// The canary is good, and the primary Pods follow.
+    CanaryPromoted Normal => "Nothing.",
+    /// Every Pod is of the new revision and available.
+    RolloutCompleted Normal => "Nothing.",
+    /// `rollout.paused` holds a rollout that has work left.
+    RolloutPaused Normal => "To go on, set `spec.rollout.paused` to false.",
+    /// The rollout is held no longer, or a failed revision may try again.
+    RolloutResumed Normal => "Nothing.",
+    /// A failed Pod was replaced; the note says how many failed in a row at its place.
+    PodReplaced Normal =>
+        "Nothing for one. When it repeats, look at `Ready` and at the logs of the failed Pod, which stays until it is replaced.",
+    /// A Pod did not end within its grace and 10 minutes, and was deleted with grace period 0.
+    PodForceDeleted Warning =>
+        "Look at the node that it was on: when the node only lost its connection, the consumer may still run there beside its \
+         replacement. `podReplacementPolicy: Failed` never forces.",
+    /// The revision failed, and holds where it stands.
+    RolloutFailed Warning => "As for the reason [RolloutFailed](#rolloutfailed).",
+    /// The revision failed or was aborted, and the Pods go back to the current one.
+    RolledBack Warning => "As for the reason [RolledBack](#rolledback).",
+    /// The spec cannot be turned into Pods; what runs is kept.
+    RenderFailed Warning => "As for the reason [RenderFailed](#renderfailed).",
+    /// Another pipeline or object holds a name that is needed.
+    NameCollision Warning => "As for the reason [NameCollision](#namecollision).",
+}
