@@ -264,7 +264,12 @@ impl Subject<'_> {
         if total > wanted {
             return format!("{wanted} pods wanted, {total} there");
         }
-        format!("{updated} of {wanted} pods updated, all ready")
+        match wanted - self.counts.available {
+            young if young > 0 => {
+                format!("{updated} of {wanted} pods updated, all ready, {young} not yet for minReadySeconds")
+            }
+            _ => format!("{updated} of {wanted} pods updated, all ready"),
+        }
     }
 
     /// The wanted places without a Ready Pod.

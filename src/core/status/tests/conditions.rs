@@ -281,3 +281,16 @@ fn a_pipeline_that_is_being_deleted_names_the_pod_that_it_waits_for() {
     scene.case.observed.pods.clear();
     assert_eq!(scene.ready(5), "the pipeline is being deleted");
 }
+
+#[test]
+fn pods_that_are_ready_and_not_yet_available_say_what_they_wait_for() {
+    let young = pod("svc-1-0", 'a').with(|pod| {
+        pod.available_since = None;
+        pod.available_at = Some(at(30));
+    });
+    let scene = steady(wanted(2), vec![pod("svc-0-0", 'a'), young]);
+    assert_eq!(
+        scene.ready(5),
+        "2 of 2 pods updated, all ready, 1 not yet for minReadySeconds"
+    );
+}
