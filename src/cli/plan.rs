@@ -34,7 +34,7 @@ pub(super) struct Args {
 /// Plans the files. Exit code 0: nothing is replaced; 1: a Pod is, or a pipeline has faults; 2: something could not be
 /// read.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let (new, old) = (input::read(&args.files), input::read(&args.old));
+    let (new, old) = (input::read(&args.files).served(), input::read(&args.old).served());
     new.report();
     old.report();
     let key = |document: &Document| (document.namespace().to_owned(), document.name().to_owned());
