@@ -104,7 +104,7 @@ pub(super) fn label_key_fault(key: &str) -> Option<String> {
     let (prefix, name) = key
         .rsplit_once('/')
         .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let prefix_is_valid = prefix.is_none_or(|prefix| names::is_dns_subdomain(prefix));
+    let prefix_is_valid = prefix.is_none_or(names::is_dns_subdomain);
     if prefix_is_valid && !name.is_empty() && is_label_text(name) {
         return None;
     }
