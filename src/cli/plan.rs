@@ -1,7 +1,7 @@
 //! `streaming-operator plan`: which Pods an edit of pipelines in files replaces, offline. Must never know a rule of a
 //! rollout: it pairs the pipelines and prints what the core foretells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ pub(super) struct Args {
 /// Plans the files. Exit code 0: nothing is replaced; 1: a Pod is, or a pipeline has faults; 2: something could not be
 /// read.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let (new, old) = (input::read(&args.files), input::read(&args.old));
+    let (new, old) = (input::read(&args.files).served(), input::read(&args.old).served());
     new.report();
     old.report();
     let key = |document: &Document| (document.namespace().to_owned(), document.name().to_owned());
@@ -176,12 +176,11 @@ fn words(step: &Step) -> String {
             .iter()
             .filter(move |(_, why)| (*why == CreateReason::HandOver) == beside)
     };
-    let comes_back = |name: &str| created(false).any(|(made, _)| place(made) == place(name));
-    let (replaced, deleted): (Vec<&str>, Vec<&str>) = gone.into_iter().partition(|name| comes_back(name));
+    let filled: BTreeSet<_> = created(false).map(|(name, _)| place(name)).collect();
+    let (replaced, deleted): (Vec<&str>, Vec<&str>) = gone.into_iter().partition(|name| filled.contains(&place(name)));
+    let left: BTreeSet<_> = replaced.iter().map(|name| place(name)).collect();
     let new = created(false).map(|(name, _)| name.as_str());
-    let added: Vec<&str> = new
-        .filter(|name| replaced.iter().all(|old| place(old) != place(name)))
-        .collect();
+    let added: Vec<&str> = new.filter(|name| !left.contains(&place(name))).collect();
     let beside: Vec<&str> = created(true).map(|(name, _)| name.as_str()).collect();
     for (verb, names, after) in [
         ("replaces", replaced, ""),

@@ -66,7 +66,7 @@ struct PlacedWarning {
 
 /// Validates the files. Exit code 0: no fault; 1: faults; 2: something could not be read.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let input = input::read(&args.files);
+    let input = input::read(&args.files).served();
     input.report();
     let mut names = Names::default();
     let entries = input.documents.iter().map(|document| {

@@ -3,6 +3,8 @@
 //!
 //! Must never depend on `replicas`, `with_canary`, `rollout` or `suspend`, and never stop at the first conflict.
 
+mod consumer;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
@@ -15,15 +17,13 @@ use super::config_text;
 use super::merge::{self, Conflict, Lists, Why};
 use super::multi_process::MultiProcess;
 use super::names::{self, WorkloadSet};
-use super::path::At;
-use super::render::CONFIG_KEY;
+use super::path::{At, FieldPath};
 use super::violation::{FaultKind, Finding};
 
 /// Name of the volume that holds the config, in every template.
 pub(super) const CONFIG_VOLUME: &str = "pipeline-config";
 /// How many hex digits of the config's version stand in the name of its ConfigMap.
 const CONFIG_NAME_HASH_LENGTH: usize = 10;
-const CONFIG_DIRECTORY: &str = "/etc/pipeline-config";
 
 /// Fields of a Deployment that have no effect on Pods which the operator manages itself, or which it always sets; what a
 /// template says there is left out of the composition.
@@ -84,10 +84,13 @@ pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, process
         ("service".to_owned(), names::mangle(&spec.service_name)),
     ]);
     let mut found = Found::default();
-    let container = container(spec, pipeline_name, processes, &mut found);
-    let volumes = volumes(spec, processes, &config_name);
+    let container = consumer::container(spec, pipeline_name, processes, &mut found);
+    let volumes = consumer::volumes(spec, processes, &config_name);
     let additions = deployment_additions(&labels, &primary_base, &config_version, container, volumes);
-    let deployments = deployments(spec, additions, canary_additions(&canary_base), &mut found);
+    let template = effective(&spec.deployment_template);
+    let only_canary = canary_conflicts(&template, &canary_base);
+    let (deployment, consumer_index) = deployment(spec, template, additions, &mut found);
+    let primary = pod_template(deployment);
     Composition {
         primary_base,
         canary_base,
@@ -95,52 +98,77 @@ pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, process
         config_text,
         config_version,
         config_name,
-        primary: pod_template(deployments.primary),
-        canary: pod_template(deployments.canary),
-        consumer_index: deployments.consumer_index,
-        canary_findings: deployments.canary_findings,
+        canary: canary_of(&primary, spec.emergency_patch.as_ref()),
+        primary,
+        consumer_index,
+        canary_findings: only_canary.without(&found),
         findings: found.findings,
     }
 }
 
-/// What the Python operator would apply for the two sets.
-struct Deployments {
-    primary: OpenObject,
-    canary: OpenObject,
-    consumer_index: usize,
-    canary_findings: Vec<Finding>,
-}
-
-/// Base, template, what the operator sets, emergency patch: each over the one before.
-fn deployments(spec: &StreamingPipelineSpec, ours: OpenObject, canarys: OpenObject, found: &mut Found) -> Deployments {
+/// What the Python operator would apply for the primary set, and the place of the consumer among its containers: base,
+/// template, what the operator sets, emergency patch, each over the one before.
+fn deployment(
+    spec: &StreamingPipelineSpec,
+    template: OpenObject,
+    ours: OpenObject,
+    found: &mut Found,
+) -> (OpenObject, usize) {
     let at = At::Key(&At::Root, "spec");
     let template_at = At::Key(&at, "deployment_template");
-    let template = effective(&spec.deployment_template);
     found.in_template(|out| merge::conflicts(&template, &ours, &template_at, out));
-    let mut only_canary = Found::default();
-    only_canary.in_template(|out| merge::conflicts(&template, &canarys, &template_at, out));
-
-    let mut primary = base_deployment();
-    found.over_ours(|out| merge::merge(&mut primary, template, Lists::Append, &template_at, out));
+    let mut deployment = base_deployment();
+    found.over_ours(|out| merge::merge(&mut deployment, template, Lists::Append, &template_at, out));
     // Sidecars stand in front of the consumer.
-    let consumer_index = containers_of(&primary);
-    found.in_template(|out| merge::merge(&mut primary, ours, Lists::Append, &template_at, out));
-    let mut canary = primary.clone();
-    // Cannot conflict: the primary's values are of the same types.
-    merge::merge(&mut canary, canarys, Lists::Append, &template_at, &mut Vec::new());
+    let consumer_index = containers_of(&deployment);
+    found.in_template(|out| merge::merge(&mut deployment, ours, Lists::Append, &template_at, out));
     if let Some(patch) = spec.emergency_patch.as_ref().filter(|patch| !patch.is_empty()) {
-        let patch = effective(patch);
         let patch_at = At::Key(&at, "emergency_patch");
-        // Conflicts as it does with the primary.
-        merge::merge(&mut canary, patch.clone(), Lists::ByKey, &patch_at, &mut Vec::new());
-        found.over_ours(|out| merge::merge(&mut primary, patch, Lists::ByKey, &patch_at, out));
+        found.over_ours(|out| merge::merge(&mut deployment, effective(patch), Lists::ByKey, &patch_at, out));
     }
-    Deployments {
-        primary,
-        canary,
-        consumer_index,
-        canary_findings: only_canary.without(found),
+    (deployment, consumer_index)
+}
+
+/// Where the template says otherwise than the operator what only the canary set has. A value of another type conflicts
+/// for the primary set as well.
+fn canary_conflicts(template: &OpenObject, base: &str) -> Found {
+    let env = WorkloadSet::Canary.as_str();
+    let ours: [(&[&str], &str); 3] = [
+        (&["metadata", "name"], base),
+        (&["metadata", "labels", "env"], env),
+        (&["spec", "template", "metadata", "labels", "env"], env),
+    ];
+    let mut found = Found::default();
+    found.in_template(|out| {
+        for (place, ours) in ours {
+            if let Some(Value::String(theirs)) = at(template, place)
+                && theirs != ours
+            {
+                let path = FieldPath::spec("deployment_template");
+                let path = place.iter().fold(path, |path, key| path.key(key));
+                let [base, over] = [theirs, ours].map(|value| text(value).to_string());
+                let why = Why::Scalars { base, over };
+                out.push(Conflict { path, why });
+            }
+        }
+    });
+    found
+}
+
+/// The template of the canary set: that of the primary one, but for the label `env` where no patch has set that for
+/// both.
+fn canary_of(primary: &OpenObject, patch: Option<&OpenObject>) -> OpenObject {
+    let mut canary = primary.clone();
+    let patched = patch.and_then(|patch| at(patch, &["spec", "template", "metadata", "labels", "env"]));
+    let labels = canary
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut("labels"));
+    if let Some(Value::String(env)) = labels.and_then(|labels| labels.get_mut("env"))
+        && !patched.is_some_and(Value::is_string)
+    {
+        WorkloadSet::Canary.as_str().clone_into(env);
     }
+    canary
 }
 
 /// A template without the fields that have no effect.
@@ -219,78 +247,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(LENGTH_MAX).chain(['…']).collect()
 }
 
-/// The consumer container.
-fn container(
-    spec: &StreamingPipelineSpec,
-    pipeline_name: &str,
-    processes: &MultiProcess,
-    found: &mut Found,
-) -> OpenObject {
-    let at = At::Key(&At::Root, "spec");
-    let at = At::Key(&at, "container_template");
-    let mut container = object(json!({
-        "name": "streaming-consumer",
-        "imagePullPolicy": "IfNotPresent",
-        "resources": {"requests": {}, "limits": {}},
-        "volumeMounts": [],
-    }));
-    let template = spec.container_template.clone();
-    found.over_ours(|out| merge::merge(&mut container, template, Lists::Append, &at, out));
-
-    let factor = processes.processes.unwrap_or(1).max(1);
-    // Saturates where validation refuses the product.
-    let cpu = format!("{}m", spec.cpu_per_process.saturating_mul(factor));
-    let memory = format!("{}Mi", spec.memory_per_process.saturating_mul(factor));
-    let mut mounts = vec![json!({"name": CONFIG_VOLUME, "mountPath": CONFIG_DIRECTORY, "readOnly": true})];
-    if is_multi_process(processes) {
-        mounts.push(json!({"name": "dshm", "mountPath": "/dev/shm"}));
-    }
-    if needs_health_volume(spec, processes) {
-        mounts.push(json!({"name": "liveness-health", "mountPath": "/tmp"}));
-    }
-    let mut additions = object(json!({
-        "name": spec.container_name,
-        "image": spec.image_name,
-        "command": ["python", "-m", "sentry_streams.runner"],
-        "args": [
-            "-n", pipeline_name,
-            "--log-level", spec.log_level.as_str(),
-            "--adapter", "rust_arroyo",
-            "--segment-id", spec.segment_id.to_string(),
-            "--config", format!("{CONFIG_DIRECTORY}/{CONFIG_KEY}"),
-            spec.pipeline_module,
-        ],
-        "resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}},
-        "volumeMounts": mounts,
-    }));
-    if spec.enable_liveness_probe {
-        let probe =
-            json!({"exec": {"command": ["rm", "/tmp/health.txt"]}, "failureThreshold": 31, "periodSeconds": 10});
-        additions.insert("livenessProbe".to_owned(), probe);
-    }
-    found.in_template(|out| merge::merge(&mut container, additions, Lists::Append, &at, out));
-    container
-}
-
-fn is_multi_process(processes: &MultiProcess) -> bool {
-    processes.processes.is_some_and(|processes| processes > 1)
-}
-
-fn needs_health_volume(spec: &StreamingPipelineSpec, processes: &MultiProcess) -> bool {
-    spec.enable_liveness_probe || is_multi_process(processes)
-}
-
-fn volumes(spec: &StreamingPipelineSpec, processes: &MultiProcess, config_name: &str) -> Vec<Value> {
-    let mut volumes = vec![json!({"name": CONFIG_VOLUME, "configMap": {"name": config_name}})];
-    if is_multi_process(processes) {
-        volumes.push(json!({"name": "dshm", "emptyDir": {"medium": "Memory"}}));
-    }
-    if needs_health_volume(spec, processes) {
-        volumes.push(json!({"name": "liveness-health", "emptyDir": {}}));
-    }
-    volumes
-}
-
 fn base_deployment() -> OpenObject {
     object(json!({
         "metadata": {"labels": {}},
@@ -317,15 +273,15 @@ fn deployment_additions(
         .iter()
         .map(|(key, value)| (key.clone(), Value::String(value.clone())))
         .collect();
-    labels.insert("env".to_owned(), json!(WorkloadSet::Primary.as_str()));
+    labels.insert("env".to_owned(), text(WorkloadSet::Primary.as_str()));
     // Values are moved: `json!` would copy them.
     let pod = fields([
         ("containers", Value::Array(vec![Value::Object(container)])),
         ("volumes", Value::Array(volumes)),
     ]);
-    let annotations = json!({meta::ANNOTATION_CONFIG_VERSION: version});
-    let metadata = fields([("name", json!(base)), ("labels", Value::Object(labels.clone()))]);
-    let of_pod = fields([("labels", Value::Object(labels)), ("annotations", annotations)]);
+    let annotations = fields([(meta::ANNOTATION_CONFIG_VERSION, text(version))]);
+    let metadata = fields([("name", text(base)), ("labels", Value::Object(labels.clone()))]);
+    let of_pod = fields([("labels", Value::Object(labels)), ("annotations", annotations.into())]);
     let template = fields([("metadata", of_pod.into()), ("spec", pod.into())]);
     fields([
         ("metadata", metadata.into()),
@@ -340,13 +296,18 @@ fn fields<const N: usize>(fields: [(&str, Value); N]) -> OpenObject {
         .collect()
 }
 
-/// In what the canary differs from the primary.
-fn canary_additions(base: &str) -> OpenObject {
-    let env = json!({"env": WorkloadSet::Canary.as_str()});
-    object(json!({
-        "metadata": {"name": base, "labels": env},
-        "spec": {"template": {"metadata": {"labels": env}}},
-    }))
+fn text(text: impl Into<String>) -> Value {
+    Value::String(text.into())
+}
+
+fn texts<const N: usize>(texts: [&str; N]) -> Value {
+    Value::Array(texts.map(text).into())
+}
+
+/// What stands at a path of objects, if anything does.
+fn at<'v>(object: &'v OpenObject, path: &[&str]) -> Option<&'v Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(object.get(*first)?, |value, key| value.get(*key))
 }
 
 fn pod_template(mut deployment: OpenObject) -> OpenObject {
@@ -363,9 +324,7 @@ fn pod_template(mut deployment: OpenObject) -> OpenObject {
 }
 
 fn containers_of(deployment: &OpenObject) -> usize {
-    deployment
-        .get("spec")
-        .and_then(|spec| spec.pointer("/template/spec/containers"))
+    at(deployment, &["spec", "template", "spec", "containers"])
         .and_then(Value::as_array)
         .map_or(0, Vec::len)
 }

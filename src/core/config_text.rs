@@ -14,7 +14,8 @@ use super::sorted_json;
 /// The text of `config`: ASCII, keys sorted by code point at every level, `", "` and `": "` between.
 #[must_use]
 pub fn text(config: &OpenObject) -> String {
-    let mut out = String::new();
+    // Most are not much longer.
+    let mut out = String::with_capacity(512);
     sorted_json::PYTHON.write_object(&mut out, config);
     out
 }

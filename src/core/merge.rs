@@ -113,6 +113,8 @@ pub fn merge(base: &mut OpenObject, over: OpenObject, lists: Lists, at: &At<'_>,
 
 fn merge_value(slot: &mut Value, value: Value, lists: Lists, at: &At<'_>, field: &str, conflicts: &mut Vec<Conflict>) {
     match (slot, value) {
+        // Key by key would give the same.
+        (Value::Object(base), Value::Object(over)) if base.is_empty() => *base = over,
         (Value::Object(base), Value::Object(over)) => merge(base, over, lists, at, conflicts),
         (Value::Array(base), Value::Array(over)) => match lists {
             Lists::Append => base.extend(over),

@@ -20,6 +20,7 @@ pub fn mangle(text: &str) -> String {
     for c in text.chars() {
         match c {
             '.' | '_' => kept.push('-'),
+            'a'..='z' | '0'..='9' | '-' => kept.push(c),
             // One letter at a time is enough: those whose lower case depends on their neighbours are deleted.
             _ => kept.extend(c.to_lowercase().filter(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))),
         }
@@ -102,6 +103,20 @@ pub fn is_dns_label(name: &str) -> bool {
         && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
         && !name.starts_with('-')
         && !name.ends_with('-')
+}
+
+/// Whether `name` is a DNS subdomain as Kubernetes has it (k8s.io/apimachinery `IsDNS1123Subdomain`): at most 253
+/// characters, parts of `a-z0-9-` with dots between, none beginning or ending with `-`. A part may be longer than a DNS
+/// label.
+#[must_use]
+pub fn is_dns_subdomain(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(is_part)
 }
 
 /// What the Pods of a set are to be named with, mangled as a whole; maybe too long, or malformed when the parts are.

@@ -43,10 +43,9 @@ pub fn python(literal: &str) -> Cow<'_, str> {
 /// else as Go's `encoding/json` writes a float64 (fixed from 1e-6 to below 1e21, without `.0`).
 #[must_use]
 pub fn api_server(literal: &str) -> Cow<'_, str> {
-    if !is_float(literal)
-        && let Ok(value) = literal.parse::<i64>()
-    {
-        return Cow::Owned(value.to_string());
+    if !is_float(literal) && literal.parse::<i64>().is_ok() {
+        // JSON has one way to write an integer, but for zero.
+        return Cow::Borrowed(if literal == "-0" { "0" } else { literal });
     }
     let value = match literal.parse::<f64>() {
         Ok(value) if value.is_finite() => value,

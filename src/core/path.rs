@@ -120,6 +120,8 @@ impl fmt::Display for FieldPath {
         for (position, step) in self.0.iter().enumerate() {
             match step {
                 Step::Index(index) => write!(f, "[{index}]")?,
+                // A path stays on its line, whatever a key holds.
+                Step::Key(key) if key.contains(char::is_control) => write!(f, "[{key:?}]")?,
                 // As Kubernetes does it for keys of maps: a dot in a key would read as a step.
                 Step::Key(key) if !is_plain(key) => write!(f, "[{key}]")?,
                 Step::Key(key) if position == 0 => f.write_str(key)?,
@@ -150,6 +152,7 @@ mod tests {
             FieldPath::spec("labels").key("a.b/c").key("d").to_string(),
             "spec.labels[a.b/c].d"
         );
+        assert_eq!(FieldPath::spec("a\nb").to_string(), "spec[\"a\\nb\"]");
     }
 
     #[test]

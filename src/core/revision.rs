@@ -45,7 +45,9 @@ fn canonical(spec: &StreamingPipelineSpec, object_name: &str) -> String {
         suspend: _,
         revision_history_limit: _,
     } = spec;
-    let mut fields = Fields(String::from("{"));
+    // Most are not much longer.
+    let mut fields = Fields(String::with_capacity(1024));
+    fields.0.push('{');
     // In the order of their names.
     if container_name != &default_container_name() {
         fields.text("container_name", container_name);

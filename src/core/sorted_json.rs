@@ -79,25 +79,40 @@ impl Style {
     /// Appends a string with its quotes.
     pub(super) fn write_text(&self, out: &mut String, text: &str) {
         out.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => out.push_str("\\\""),
-                '\\' => out.push_str("\\\\"),
-                '\n' => out.push_str("\\n"),
-                '\r' => out.push_str("\\r"),
-                '\t' => out.push_str("\\t"),
-                '\u{8}' => out.push_str("\\b"),
-                '\u{c}' => out.push_str("\\f"),
-                ' '..='~' => out.push(c),
-                _ if c >= ' ' && !self.ascii => out.push(c),
-                _ => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        // Writing to a String cannot fail.
-                        let _ = write!(out, "\\u{unit:04x}");
-                    }
-                }
+        // Nearly all text needs no escape, and is taken over as a whole.
+        let mut start = 0;
+        for (at, c) in text.char_indices().filter(|(_, c)| self.escapes(*c)) {
+            out.push_str(text.get(start..at).unwrap_or_default());
+            write_escape(out, c);
+            start = at + c.len_utf8();
+        }
+        out.push_str(text.get(start..).unwrap_or_default());
+        out.push('"');
+    }
+
+    fn escapes(&self, c: char) -> bool {
+        match c {
+            '"' | '\\' => true,
+            ' '..='~' => false,
+            _ => c < ' ' || self.ascii,
+        }
+    }
+}
+
+fn write_escape(out: &mut String, c: char) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        _ => {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
             }
         }
-        out.push('"');
     }
 }

@@ -114,7 +114,10 @@ impl FromStr for BaseUrl {
         let uri: Uri = text.parse().map_err(|_| AddressFault::Url)?;
         let authority = uri.authority().ok_or(AddressFault::Url)?;
         let plain = uri.query().is_none() && uri.path() == "/" && !authority.as_str().contains('@');
-        if uri.scheme_str() != Some("https") || !plain || text.contains('#') {
+        // (`http` takes any text behind the colon)
+        let has_port = authority.as_str().len() > authority.host().len();
+        let port_is_valid = !has_port || authority.port_u16().is_some_and(|port| port > 0);
+        if uri.scheme_str() != Some("https") || !plain || !port_is_valid || text.contains('#') {
             return Err(AddressFault::Url);
         }
         Ok(Self(format!("https://{authority}")))
@@ -280,6 +283,7 @@ mod tests {
         let parse = |text: &str| text.parse::<BaseUrl>().map(|url| url.to_string());
         assert_eq!(parse("https://127.0.0.1:9443"), Ok("https://127.0.0.1:9443".to_owned()));
         assert_eq!(parse("https://host/"), Ok("https://host".to_owned()));
+        assert_eq!(parse("https://[::1]:9443"), Ok("https://[::1]:9443".to_owned()));
         for text in [
             "http://host",
             "host",
@@ -288,6 +292,9 @@ mod tests {
             "https://host/path",
             "https://host?a=b",
             "https://host#a",
+            "https://host:0",
+            "https://host:65536",
+            "https://host:",
         ] {
             assert_eq!(parse(text), Err(AddressFault::Url), "{text}");
         }

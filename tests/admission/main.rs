@@ -8,6 +8,7 @@
 )]
 
 mod bed;
+mod offline;
 
 use serde_json::{Value, json};
 use testkit::wait::{self, Seen};

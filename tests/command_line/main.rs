@@ -7,6 +7,7 @@
     reason = "a test that cannot go on ends in a panic"
 )]
 
+mod odd_input;
 mod plan;
 
 use std::fs::File;
@@ -143,10 +144,10 @@ fn other_kinds_are_skipped_with_a_note_and_lists_are_opened() {
     );
     let output = run(&["validate", "-f", "-"], &list);
     assert_eq!(code(&output), Some(0));
-    assert_eq!(stdout(&output), "-:1: ingest/checkout: valid\n");
+    assert_eq!(stdout(&output), "-:6: ingest/checkout: valid\n");
     assert_eq!(
         stderr(&output),
-        "-:1: skipped: v1 Service is no StreamingPipeline of streams.sentry.io/v1alpha1\n"
+        "-:4: skipped: v1 Service is no StreamingPipeline of streams.sentry.io/v1alpha1\n"
     );
 }
 

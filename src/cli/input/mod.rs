@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::api::meta;
+use crate::core::number;
+use crate::core::path::{At, FieldPath};
 
 /// Extensions of the files that are read in a folder.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
@@ -147,6 +149,26 @@ fn files(path: &Path, input: &mut Input) -> Vec<PathBuf> {
 }
 
 impl Input {
+    /// The same with every number of a spec as the API server hands it out (`2.0` → 2): what a document of JSON holds
+    /// once it was applied. In YAML all numbers were read so. A document with a number that kubectl cannot read counts
+    /// as one that cannot be read.
+    pub(super) fn served(mut self) -> Self {
+        for mut document in std::mem::take(&mut self.documents) {
+            let spec = document.object.get_mut("spec");
+            match spec.map_or(Ok(()), |spec| serve_numbers(spec, &At::Key(&At::Root, "spec"))) {
+                Ok(()) => self.documents.push(document),
+                Err((path, literal)) => {
+                    let path = path.to_string();
+                    let line = document.line_of(&path);
+                    let place = Place { line, ..document.place };
+                    let message = format!("{path} is {literal}, which is more than a 64-bit float can hold");
+                    self.problems.push(Problem { place, message });
+                }
+            }
+        }
+        self
+    }
+
     fn unreadable(&mut self, file: &str, message: String) {
         let place = Place {
             file: file.to_owned(),
@@ -194,17 +216,21 @@ impl Input {
                     lines,
                 });
             }
-            ("v1", "List") => {
+            (version, kind) if kind.ends_with("List") && object.get("items").is_some_and(Value::is_array) => {
+                let of_items = (version.to_owned(), kind.trim_end_matches("List").to_owned());
                 let items = object.get_mut("items").and_then(Value::as_array_mut);
                 for (index, item) in items.into_iter().flatten().enumerate() {
-                    let prefix = format!("items[{index}].");
+                    let item = typed(item.take(), &of_items);
+                    let path = format!("items[{index}]");
+                    let prefix = format!("{path}.");
                     let within = |path: &String| path.strip_prefix(&prefix).map(str::to_owned);
                     let keys = duplicate_keys.iter().filter_map(within).collect();
+                    let line = lines.get(&path).copied().unwrap_or(place.line);
                     let lines = lines
-                        .iter()
-                        .filter_map(|(path, line)| Some((within(path)?, *line)))
-                        .collect();
-                    self.sort(place.clone(), item.take(), keys, lines);
+                        .range(prefix.clone()..)
+                        .map_while(|(path, line)| Some((within(path)?, *line)));
+                    let place = Place { line, ..place.clone() };
+                    self.sort(place, item, keys, lines.collect());
                 }
             }
             _ => {
@@ -230,6 +256,43 @@ impl Input {
         for Problem { place, message } in &self.problems {
             eprintln!("{}:{}: cannot be read: {message}", place.file, place.line);
         }
+    }
+}
+
+/// An item of a list with the apiVersion and kind that the list gives to one that has neither, as kubectl does it.
+fn typed(mut item: Value, (version, kind): &(String, String)) -> Value {
+    if let Value::Object(fields) = &mut item
+        && !kind.is_empty()
+        && !fields.contains_key("apiVersion")
+        && !fields.contains_key("kind")
+    {
+        fields.insert("apiVersion".to_owned(), Value::String(version.clone()));
+        fields.insert("kind".to_owned(), Value::String(kind.clone()));
+    }
+    item
+}
+
+/// Fails with the path of the first number that is beyond a float of 64 bits, and its literal.
+fn serve_numbers(value: &mut Value, at: &At<'_>) -> Result<(), (FieldPath, String)> {
+    match value {
+        Value::Number(literal) => {
+            if !literal.as_f64().is_some_and(f64::is_finite) {
+                return Err((at.path(), literal.to_string()));
+            }
+            if let Ok(served) = number::api_server(literal.as_str()).parse() {
+                *literal = served;
+            }
+            Ok(())
+        }
+        Value::Array(elements) => {
+            let mut elements = elements.iter_mut().enumerate();
+            elements.try_for_each(|(index, element)| serve_numbers(element, &At::Index(at, index)))
+        }
+        Value::Object(fields) => {
+            let mut fields = fields.iter_mut();
+            fields.try_for_each(|(field, value)| serve_numbers(value, &At::Key(at, field)))
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
 }
 

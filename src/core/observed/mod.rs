@@ -191,13 +191,10 @@ impl Observed {
             observed.note_name(pod, free);
             observed.pods.extend(owner.map(|owner| context.pod(pod, owner)));
         }
-        for created in ledger.unseen() {
-            observed.add(created_pod(created));
-        }
+        observed.add(ledger.unseen().map(created_pod));
         for pod in observed.pods.iter_mut().filter(|pod| ledger.is_deleted(&pod.uid)) {
             pod.delete();
         }
-        observed.pods.sort_by(|a, b| a.name.cmp(&b.name));
         observed
     }
 
@@ -205,18 +202,23 @@ impl Observed {
     #[must_use]
     pub fn after(&self, outcome: &Outcome, now: Timestamp) -> Self {
         let mut after = self.clone();
-        for (action, result) in &outcome.results {
+        let mut made = Vec::new();
+        let mut deleted = BTreeSet::new();
+        let done = outcome.results.iter().filter(|(_, result)| result.succeeded());
+        for (action, _) in done {
             match action {
-                Action::CreatePod(plan) if result.succeeded() => after.add(planned_pod(plan, String::new(), now)),
-                Action::DeletePod(delete) if result.succeeded() => {
-                    for pod in after.pods.iter_mut().filter(|pod| pod.uid == delete.uid) {
-                        pod.delete();
-                    }
+                Action::CreatePod(plan) => made.push(planned_pod(plan, String::new(), now)),
+                Action::DeletePod(delete) => {
+                    deleted.insert(delete.uid.as_str());
                 }
                 _ => {}
             }
         }
-        after.pods.sort_by(|a, b| a.name.cmp(&b.name));
+        // What is made here has no uid yet, so no deletion of this outcome is about it.
+        for pod in after.pods.iter_mut().filter(|pod| deleted.contains(pod.uid.as_str())) {
+            pod.delete();
+        }
+        after.add(made);
         after
     }
 
@@ -238,11 +240,15 @@ impl Observed {
         }
     }
 
-    fn add(&mut self, pod: PodFacts) {
-        if self.pods.iter().all(|other| other.name != pod.name) {
-            self.names.extend(PodName::parse(&pod.name));
-            self.pods.push(pod);
-        }
+    /// Adds Pods, but none whose name is there already, and sorts all by name.
+    fn add(&mut self, pods: impl IntoIterator<Item = PodFacts>) {
+        let known = self.pods.len();
+        self.pods.extend(pods);
+        let added = self.pods.iter().skip(known);
+        self.names.extend(added.filter_map(|pod| PodName::parse(&pod.name)));
+        // The sort is stable: of two of one name the one that was there first stays.
+        self.pods.sort_by(|a, b| a.name.cmp(&b.name));
+        self.pods.dedup_by(|later, first| later.name == first.name);
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn empty_places(pass: &mut Pass<'_>, canary_waits: bool) {
             continue;
         }
         let takes_over = takes_over(pass, place);
-        if pass.fleet.live() >= pass.goal.budget.wanted && !takes_over {
+        if pass.numbers.live >= pass.goal.budget.wanted && !takes_over {
             break;
         }
         let (before, ended) = before(slot);
@@ -132,6 +132,6 @@ fn may_be_refilled(pass: &Pass<'_>, slot: &Slot<'_>) -> bool {
 /// With one Pod wanted, the Pod that takes over from an available surplus Pod is made although the place is taken;
 /// otherwise either none would serve for a while, or none would ever take over.
 fn takes_over(pass: &Pass<'_>, place: Place) -> bool {
-    let surplus = pass.fleet.slots().any(|(_, slot)| slot.is_available());
-    pass.goal.budget.wanted == 1 && !place.is_canary() && pass.fleet.live() == 1 && surplus
+    let surplus = pass.numbers.available > 0;
+    pass.goal.budget.wanted == 1 && !place.is_canary() && pass.numbers.live == 1 && surplus
 }

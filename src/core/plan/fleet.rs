@@ -134,31 +134,62 @@ impl<'a> Fleet<'a> {
     pub(super) fn slots(&self) -> impl Iterator<Item = (Place, &Slot<'a>)> {
         self.slots.iter().map(|(place, slot)| (*place, slot))
     }
+}
 
-    /// Number of live Pods.
-    pub(super) fn live(&self) -> usize {
-        self.slots.values().map(|slot| slot.live.len()).sum()
+/// Numbers of Pods by which each step judges whether the next Pod may go. They are kept up to date as the working copy
+/// changes: to count all places again for each of n Pods would make a pass take n² steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    /// Live Pods.
+    pub(super) live: usize,
+    /// Places with an available Pod; several of one place count once.
+    pub(super) available: usize,
+    /// Pods of the wanted revision that are unavailable: live ones, and for each place an ended one that has no live Pod
+    /// of that revision beside it.
+    pub(super) updated_unavailable: usize,
+    /// Places with a live Pod that is unavailable and not older than `restartAt`.
+    pub(super) young_unavailable: usize,
+}
+
+impl Numbers {
+    /// Of all places together.
+    pub(super) fn of(goal: &Goal, fleet: &Fleet<'_>) -> Self {
+        let mut numbers = Self::default();
+        for slot in fleet.slots.values() {
+            numbers.add(&Self::of_slot(goal, slot));
+        }
+        numbers
     }
 
-    /// Number of available Pods; several of one place count once.
-    pub(super) fn available(&self) -> usize {
-        self.slots.values().filter(|slot| slot.is_available()).count()
+    /// Of one place.
+    pub(super) fn of_slot(goal: &Goal, slot: &Slot<'_>) -> Self {
+        let untried = |pod: &&Member<'_>| goal.has_wanted(pod) && !pod.available;
+        let ended = slot.last_ended().is_some_and(|pod| goal.has_wanted(pod));
+        let alone = slot.live.is_empty() || slot.live.iter().any(|pod| !goal.has_wanted(pod));
+        let young = slot.live.iter().any(|pod| !pod.available && !goal.is_stale(pod));
+        Self {
+            live: slot.live.len(),
+            available: usize::from(slot.is_available()),
+            updated_unavailable: slot.live.iter().filter(untried).count() + usize::from(ended && alone),
+            young_unavailable: usize::from(young),
+        }
     }
 
-    /// Number of Pods of the wanted revision that are unavailable: live ones, and for each place an ended one that has
-    /// no live Pod of that revision beside it.
-    pub(super) fn updated_unavailable(&self, goal: &Goal) -> usize {
-        let of_slot = |slot: &Slot<'_>| {
-            let live = slot
-                .live
-                .iter()
-                .filter(|pod| goal.has_wanted(pod) && !pod.available)
-                .count();
-            let ended = slot.last_ended().is_some_and(|pod| goal.has_wanted(pod));
-            let alone = slot.live.is_empty() || slot.live.iter().any(|pod| !goal.has_wanted(pod));
-            live + usize::from(ended && alone)
-        };
-        self.slots.values().map(of_slot).sum()
+    /// What was counted as `before` counts as `after` now.
+    pub(super) fn replace(&mut self, before: &Self, after: &Self) {
+        // What is taken away was added before, so this stops at no zero.
+        self.live = self.live.saturating_sub(before.live);
+        self.available = self.available.saturating_sub(before.available);
+        self.updated_unavailable = self.updated_unavailable.saturating_sub(before.updated_unavailable);
+        self.young_unavailable = self.young_unavailable.saturating_sub(before.young_unavailable);
+        self.add(after);
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.live += more.live;
+        self.available += more.available;
+        self.updated_unavailable += more.updated_unavailable;
+        self.young_unavailable += more.young_unavailable;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::core::names::{Ordinal, Revision, WorkloadSet};
 
 use super::decision::CreateReason;
 use super::fill;
-use super::fleet::{Fleet, Member, Place, Slot};
+use super::fleet::{Member, Place, Slot};
 use super::goal::Goal;
 use super::pass::Pass;
 
@@ -26,11 +26,12 @@ pub(super) fn is_under_way(goal: &Goal, place: Place, slot: &Slot<'_>) -> bool {
 
 /// The ended Pod of the wanted revision beside one live Pod of another: a successor that failed, and that is made again
 /// beside the old Pod once its back-off is over.
-pub(super) fn failed_successor<'f, 'a>(goal: &Goal, fleet: &'f Fleet<'a>, place: Place) -> Option<&'f Member<'a>> {
-    let slot = fleet.slot(place)?;
+pub(super) fn failed_successor<'p, 'a>(pass: &'p Pass<'a>, place: Place) -> Option<&'p Member<'a>> {
+    let goal = &pass.goal;
+    let slot = pass.fleet.slot(place)?;
     let old = slot.only()?;
     let failed = slot.last_ended().filter(|pod| goal.has_wanted(pod))?;
-    let alone = fleet.live() == 1;
+    let alone = pass.numbers.live == 1;
     (is_its_place(goal, place) && alone && !goal.frozen && !goal.is_final(old)).then_some(failed)
 }
 
@@ -40,10 +41,10 @@ pub(super) fn begin(pass: &mut Pass<'_>) {
     let Some(place) = place() else { return };
     let Some(slot) = pass.fleet.slot(place) else { return };
     let Some(pod) = slot.only() else { return };
-    if !is_its_place(&pass.goal, place) || slot.terminating > 1 || pass.fleet.live() != 1 {
+    if !is_its_place(&pass.goal, place) || slot.terminating > 1 || pass.numbers.live != 1 {
         return;
     }
-    let failed = failed_successor(&pass.goal, &pass.fleet, place);
+    let failed = failed_successor(pass, place);
     let revision: Option<Revision> = if pass.goal.is_final(pod) {
         let other = pass.goal.current.clone().filter(|current| *current != pass.goal.wanted);
         other.filter(|_| !pod.available)

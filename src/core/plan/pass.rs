@@ -11,7 +11,7 @@ use crate::core::observed::{Observed, Owner, PodFacts};
 use crate::core::settings::Settings;
 
 use super::decision::{Action, CreateReason, DeleteReason, PodDelete, PodPlan};
-use super::fleet::{Fleet, Member, Place};
+use super::fleet::{Fleet, Member, Numbers, Place, Slot};
 use super::goal::Goal;
 use super::order;
 use super::wanted::{Orders, Wanted};
@@ -20,6 +20,8 @@ use super::wanted::{Orders, Wanted};
 pub(super) struct Pass<'a> {
     pub(super) goal: Goal,
     pub(super) fleet: Fleet<'a>,
+    /// Of `fleet`, as it is now.
+    pub(super) numbers: Numbers,
     pub(super) wanted: &'a Wanted,
     pub(super) orders: &'a Orders,
     pub(super) settings: &'a Settings,
@@ -44,9 +46,11 @@ impl<'a> Pass<'a> {
         settings: &'a Settings,
         now: Timestamp,
     ) -> Self {
+        let fleet = Fleet::new(observed);
         Self {
+            numbers: Numbers::of(&goal, &fleet),
             goal,
-            fleet: Fleet::new(observed),
+            fleet,
             wanted,
             orders,
             settings,
@@ -59,21 +63,30 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Changes what is at a place: the only way in which the working copy changes, so that the numbers stay true.
+    fn change<R>(&mut self, place: Place, change: impl FnOnce(&mut Slot<'a>) -> R) -> R {
+        let slot = self.fleet.slot_mut(place);
+        let before = Numbers::of_slot(&self.goal, slot);
+        let result = change(slot);
+        self.numbers.replace(&before, &Numbers::of_slot(&self.goal, slot));
+        result
+    }
+
     /// Deletes the `index`-th live Pod of a place: from here on it counts as terminating. One whose create got no answer
     /// yet has no uid to name in a precondition; it stays until that is known.
     pub(super) fn delete(&mut self, place: Place, index: usize, why: DeleteReason) {
-        let slot = self.fleet.slot_mut(place);
-        if slot.live.get(index).is_none_or(|pod| pod.uid.is_empty()) {
-            return;
-        }
-        let pod = slot.live.remove(index);
-        slot.terminating += 1;
-        if why == DeleteReason::Failed {
-            slot.replaced = pod.seen;
-        } else if let Some(seen) = pod.seen {
-            slot.leaving = Some(seen);
-        }
-        self.actions.push(delete_of(&pod, why));
+        let deleted = self.change(place, |slot| {
+            slot.live.get(index).filter(|pod| !pod.uid.is_empty())?;
+            let pod = slot.live.remove(index);
+            slot.terminating += 1;
+            if why == DeleteReason::Failed {
+                slot.replaced = pod.seen;
+            } else if let Some(seen) = pod.seen {
+                slot.leaving = Some(seen);
+            }
+            Some(pod)
+        });
+        self.actions.extend(deleted.map(|pod| delete_of(&pod, why)));
     }
 
     /// Deletes every live Pod of a place.
@@ -86,11 +99,11 @@ impl<'a> Pass<'a> {
 
     /// Removes the ended Pods of a place but the latest `keep`.
     pub(super) fn remove_ended(&mut self, place: Place, keep: usize, why: DeleteReason) {
-        let slot = self.fleet.slot_mut(place);
-        let count = slot.ended.len().saturating_sub(keep);
-        for pod in slot.ended.drain(..count) {
-            self.actions.push(delete_of(&pod, why));
-        }
+        let removed: Vec<_> = self.change(place, |slot| {
+            let count = slot.ended.len().saturating_sub(keep);
+            slot.ended.drain(..count).collect()
+        });
+        self.actions.extend(removed.iter().map(|pod| delete_of(pod, why)));
     }
 
     /// Deletes a Pod that will not end, with grace period 0.
@@ -112,7 +125,7 @@ impl<'a> Pass<'a> {
         };
         self.generations.insert((set, ordinal), name.generation);
         self.names.insert(name.clone());
-        self.fleet.slot_mut(place).live.push(Member {
+        let made = Member {
             name: name.to_string(),
             uid: String::new(),
             owner: Owner::Ours,
@@ -120,7 +133,8 @@ impl<'a> Pass<'a> {
             created: self.now,
             available: false,
             seen: None,
-        });
+        };
+        self.change(place, |slot| slot.live.push(made));
         self.actions.push(Action::CreatePod(PodPlan {
             name,
             set,
@@ -154,20 +168,22 @@ impl<'a> Pass<'a> {
     /// ordinal and call that Ready.
     pub(super) fn next_name(&self, set: WorkloadSet, ordinal: Ordinal) -> Option<PodName> {
         let base = self.wanted.base(set)?.clone();
-        let of_place = |name: &&PodName| name.base == base && name.ordinal == ordinal;
-        if let Some(taken) = self.in_the_way.iter().find(of_place) {
+        let of_generation = |generation| PodName {
+            base: base.clone(),
+            ordinal,
+            generation,
+        };
+        // Names are sorted by base, ordinal and generation.
+        let of_place = of_generation(Generation::default())..=of_generation(Generation::MAX);
+        if let Some(taken) = self.in_the_way.range(of_place.clone()).next() {
             return (!self.names.contains(taken)).then(|| taken.clone());
         }
-        let seen = self.names.iter().filter(of_place).map(|name| name.generation).max();
+        let seen = self.names.range(of_place).next_back().map(|name| name.generation);
         let highest = seen.max(self.generations.get(&(set, ordinal)).copied());
         let mut generation = highest.map_or_else(Generation::default, Generation::next);
         // After 9999 comes 0, which may still be there; there are fewer Pods than generations, so one is free.
         for _ in 0..=Generation::MAX.get() {
-            let name = PodName {
-                base: base.clone(),
-                ordinal,
-                generation,
-            };
+            let name = of_generation(generation);
             if !self.names.contains(&name) {
                 return Some(name);
             }

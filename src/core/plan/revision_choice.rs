@@ -18,7 +18,7 @@ pub(super) fn choose(pass: &Pass<'_>, place: Place, canary_waits: bool) -> Revis
         false
     } else if ended.is_some_and(|pod| goal.has_wanted(pod)) {
         // It is made again as it was, unless more of them are unavailable than may be, itself included.
-        pass.fleet.updated_unavailable(goal) <= goal.budget.max_unavailable
+        pass.numbers.updated_unavailable <= goal.budget.max_unavailable
     } else {
         // The canary needs no gate: the gate waits for it.
         steps::may_try(pass) && (place.is_canary() || canary_waits || goal.gate_open)

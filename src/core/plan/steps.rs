@@ -35,7 +35,7 @@ fn canary(pass: &mut Pass<'_>) {
     }
     let (available, current, why) = (pod.available, pass.goal.has_current(pod), why(pod));
     let useful = !current || may_try(pass);
-    let affordable = !available || pass.fleet.available() > pass.goal.budget.floor.max(1);
+    let affordable = !available || pass.numbers.available > pass.goal.budget.floor.max(1);
     if useful && affordable && !(available && is_held(pass, current)) {
         pass.delete(place, 0, why);
     }
@@ -46,12 +46,10 @@ fn canary(pass: &mut Pass<'_>) {
 pub(super) fn restart(pass: &mut Pass<'_>) {
     for place in order::stale(&pass.goal, &pass.fleet) {
         let Some(pod) = replaceable(pass, place) else { continue };
-        let young = |slot: &Slot<'_>| slot.live.iter().any(|pod| !pod.available && !pass.goal.is_stale(pod));
-        let trying = pass.fleet.slots().filter(|(_, slot)| young(slot)).count();
         let affordable = if pod.available {
-            pass.fleet.available() > pass.goal.budget.floor
+            pass.numbers.available > pass.goal.budget.floor
         } else {
-            trying < pass.goal.budget.max_unavailable
+            pass.numbers.young_unavailable < pass.goal.budget.max_unavailable
         };
         if affordable {
             pass.delete(place, 0, DeleteReason::Restart);
@@ -77,12 +75,12 @@ pub(super) fn canary_waits(pass: &Pass<'_>) -> bool {
     let old = slot
         .and_then(Slot::only)
         .is_some_and(|pod| pod.available && !pass.goal.has_wanted(pod));
-    old && pass.fleet.available() <= pass.goal.budget.floor.max(1)
+    old && pass.numbers.available <= pass.goal.budget.floor.max(1)
 }
 
 /// Whether fewer Pods of the wanted revision than `maxUnavailable` are unavailable, so that another may be tried.
 pub(super) fn may_try(pass: &Pass<'_>) -> bool {
-    pass.fleet.updated_unavailable(&pass.goal) < pass.goal.budget.max_unavailable
+    pass.numbers.updated_unavailable < pass.goal.budget.max_unavailable
 }
 
 /// A live Pod that is to be replaced.
@@ -97,7 +95,7 @@ fn may_go(pass: &Pass<'_>, step: &Step, canary_waits: bool) -> bool {
     if step.available {
         // It would come back as the current one.
         let useless = step.current && !may_try(pass);
-        let affordable = pass.fleet.available() > pass.goal.budget.floor;
+        let affordable = pass.numbers.available > pass.goal.budget.floor;
         return open && affordable && !useless && !is_held(pass, step.current);
     }
     // Of a revision that is neither: it serves nobody and is no state to return to.
@@ -106,7 +104,7 @@ fn may_go(pass: &Pass<'_>, step: &Step, canary_waits: bool) -> bool {
 
 /// Past the deadline, and while an updated Pod is unavailable, no available Pod of the current revision is given up.
 fn is_held(pass: &Pass<'_>, current: bool) -> bool {
-    pass.goal.past_deadline && !pass.goal.failed && current && pass.fleet.updated_unavailable(&pass.goal) > 0
+    pass.goal.past_deadline && !pass.goal.failed && current && pass.numbers.updated_unavailable > 0
 }
 
 /// The live Pod of a place, if there is one and its deletion would leave no second one terminating.

@@ -60,7 +60,7 @@ pub(super) fn duplicates(pass: &mut Pass<'_>) {
 pub(super) fn ended(pass: &mut Pass<'_>) {
     for place in pass.fleet.places() {
         let Some(slot) = pass.fleet.slot(place) else { continue };
-        let successor = hand_over::failed_successor(&pass.goal, &pass.fleet, place).is_some();
+        let successor = hand_over::failed_successor(pass, place).is_some();
         let keep = is_wanted(&pass.goal, place) && (slot.live.is_empty() || successor);
         pass.remove_ended(place, usize::from(keep), DeleteReason::Ended);
     }
@@ -87,7 +87,7 @@ pub(super) fn surplus(pass: &mut Pass<'_>) {
         .collect();
     places.sort_unstable();
     for (available, _, place) in places {
-        if !available || pass.fleet.available() > floor {
+        if !available || pass.numbers.available > floor {
             pass.delete_all(place, DeleteReason::ScaleDown);
         }
     }

@@ -6,6 +6,7 @@
 //! A new rule: one function and its test in the file of its family, one line in [`RULES`].
 
 mod fields;
+mod metadata;
 mod pipeline_config;
 mod pod;
 mod quantities;
@@ -26,6 +27,7 @@ use serde_json::Value;
 
 use crate::api::StreamingPipelineSpec;
 
+pub use self::metadata::metadata;
 use self::reading::Reading;
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;

@@ -75,7 +75,7 @@ pub(super) fn labels(subject: &Subject<'_>) -> Vec<Finding> {
         findings.extend(fault.map(|message| of_metadata(subject, "labels", key, message)));
     }
     for (key, _) in metadata(subject, "annotations") {
-        let fault = label_key_fault(key);
+        let fault = annotation_key_fault(key);
         findings.extend(fault.map(|message| of_metadata(subject, "annotations", key, message)));
     }
     findings
@@ -94,19 +94,25 @@ fn of_metadata(subject: &Subject<'_>, field: &str, key: &str, message: String) -
     Finding::of_rendered(source(subject, &steps), FaultKind::Invalid, message)
 }
 
-/// The key of a label or annotation: an optional DNS prefix and a name (Kubernetes, "Labels and Selectors").
-fn label_key_fault(key: &str) -> Option<String> {
+/// The key of an annotation: that of a label, in any case (k8s.io/apimachinery `ValidateAnnotations`).
+pub(super) fn annotation_key_fault(key: &str) -> Option<String> {
+    label_key_fault(&key.to_lowercase())
+}
+
+/// The key of a label: an optional DNS prefix and a name (Kubernetes, "Labels and Selectors").
+pub(super) fn label_key_fault(key: &str) -> Option<String> {
     let (prefix, name) = key
         .rsplit_once('/')
         .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let prefix_is_valid = prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(names::is_dns_label));
+    let prefix_is_valid = prefix.is_none_or(names::is_dns_subdomain);
     if prefix_is_valid && !name.is_empty() && is_label_text(name) {
         return None;
     }
     Some("is no key of a label: an optional DNS name and /, then 1 to 63 of A-Z, a-z, 0-9, -, _ and .".to_owned())
 }
 
-fn label_value_fault(value: &str) -> Option<String> {
+/// The value of a label, which may be empty.
+pub(super) fn label_value_fault(value: &str) -> Option<String> {
     if is_label_text(value) {
         return None;
     }

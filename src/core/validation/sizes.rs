@@ -19,12 +19,8 @@ const NESTING_LEVELS_MAX: usize = 64;
 /// Rule: the text of the config is not too long.
 pub(super) fn config(subject: &Subject<'_>) -> Vec<Finding> {
     let length = subject.composition.config_text.len();
-    too_long(
-        FieldPath::spec("pipeline_config"),
-        length,
-        CONFIG_BYTES_MAX,
-        "as the text in its ConfigMap",
-    )
+    let path = || FieldPath::spec("pipeline_config");
+    too_long(path, length, CONFIG_BYTES_MAX, "as the text in its ConfigMap")
 }
 
 /// Rule: the spec is not too long.
@@ -32,7 +28,8 @@ pub(super) fn spec(subject: &Subject<'_>) -> Vec<Finding> {
     let mut counter = Counter(0);
     // Counting cannot fail, and the spec is of types that JSON has.
     let _ = serde_json::to_writer(&mut counter, &*subject.spec);
-    too_long(FieldPath::default().key("spec"), counter.0, SPEC_BYTES_MAX, "as JSON")
+    let path = || FieldPath::default().key("spec");
+    too_long(path, counter.0, SPEC_BYTES_MAX, "as JSON")
 }
 
 /// Rule: what may hold anything is not nested so deep that a reader of our objects would stop at it.
@@ -46,9 +43,10 @@ pub(super) fn nesting(subject: &Subject<'_>) -> Vec<Finding> {
     ];
     let found = fields.into_iter().filter_map(|(field, object)| {
         let levels = 1 + object?.values().map(levels).max().unwrap_or(0);
-        let message = format!("is nested {levels} levels deep, at most {NESTING_LEVELS_MAX} are allowed");
-        let finding = Finding::of_value(FieldPath::spec(field), FaultKind::Invalid, message);
-        (levels > NESTING_LEVELS_MAX).then_some(finding)
+        (levels > NESTING_LEVELS_MAX).then(|| {
+            let message = format!("is nested {levels} levels deep, at most {NESTING_LEVELS_MAX} are allowed");
+            Finding::of_value(FieldPath::spec(field), FaultKind::Invalid, message)
+        })
     });
     found.collect()
 }
@@ -62,12 +60,12 @@ fn levels(value: &Value) -> usize {
     }
 }
 
-fn too_long(path: FieldPath, length: usize, length_max: usize, form: &str) -> Vec<Finding> {
+fn too_long(path: impl FnOnce() -> FieldPath, length: usize, length_max: usize, form: &str) -> Vec<Finding> {
     if length <= length_max {
         return Vec::new();
     }
     let message = format!("has {length} bytes {form}, at most {length_max} are allowed");
-    vec![Finding::of_value(path, FaultKind::TooLong, message)]
+    vec![Finding::of_value(path(), FaultKind::TooLong, message)]
 }
 
 /// Counts what is written.

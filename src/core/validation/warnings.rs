@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::{Subject, WARNINGS_MAX, pod, reading};
+use crate::api::streaming_pipeline::OpenObject;
 use crate::api::{PodReplacementPolicy, StreamingPipelineSpec};
 use crate::core::compose::WITHOUT_EFFECT;
 use crate::core::path::FieldPath;
@@ -36,6 +37,10 @@ pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPi
             &path,
             "has no effect: the operator manages Pods, not a Deployment",
         ));
+    }
+    for path in misplaced(subject) {
+        let message = "is no field of a Deployment: it reaches no Pod";
+        all.push(warning("unknown-field", &path, message));
     }
     for path in pod::unknown_fields(subject) {
         let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
@@ -81,7 +86,8 @@ fn of_spec(subject: &Subject<'_>, all: &mut Vec<Warning>) {
     let path = arroyo.iter().fold(FieldPath::default(), |path, key| path.key(key));
     let config = spec.pipeline_config.get("pipeline");
     let writes_health = config.and_then(|config| config.pointer("/adapter_config/arroyo/write_healthcheck"));
-    if spec.enable_liveness_probe && writes_health != Some(&Value::Bool(true)) {
+    let is_read = subject.reading.has("pipeline_config");
+    if spec.enable_liveness_probe && is_read && writes_health != Some(&Value::Bool(true)) {
         let path = FieldPath::spec("pipeline_config").join(path.steps());
         let message = "not true: liveness kills it every 310 s";
         all.push(warning("liveness-without-health", &path, message));
@@ -141,14 +147,53 @@ fn of_grace_period(subject: &Subject<'_>, all: &mut Vec<Warning>) {
     }
 }
 
-fn without_effect(subject: &Subject<'_>) -> Vec<FieldPath> {
-    let templates = [
-        ("deployment_template", Some(&subject.spec.deployment_template)),
-        ("emergency_patch", subject.spec.emergency_patch.as_ref()),
+/// What is merged as parts of a Deployment, by the field of the spec.
+fn deployments<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = (&'static str, &'s OpenObject)> {
+    let patch = subject.spec.emergency_patch.as_ref();
+    [("deployment_template", &subject.spec.deployment_template)]
+        .into_iter()
+        .chain(patch.map(|patch| ("emergency_patch", patch)))
+}
+
+/// Fields around the Pod template that a Deployment does not have: what is misspelt or stands a level too high would be
+/// lost without a word.
+fn misplaced(subject: &Subject<'_>) -> Vec<FieldPath> {
+    const KNOWN: [(&[&str], &[&str]); 3] = [
+        (&[], &["apiVersion", "kind", "metadata", "spec", "status"]),
+        (
+            &["spec"],
+            &[
+                "replicas",
+                "selector",
+                "template",
+                "strategy",
+                "minReadySeconds",
+                "revisionHistoryLimit",
+                "paused",
+                "progressDeadlineSeconds",
+            ],
+        ),
+        (&["spec", "template"], &["metadata", "spec"]),
     ];
     let mut paths = Vec::new();
-    for (field, template) in templates {
-        let Some(template) = template else { continue };
+    for (field, template) in deployments(subject) {
+        for (place, known) in KNOWN {
+            let found = place
+                .iter()
+                .try_fold(template, |object, key| object.get(*key).and_then(Value::as_object));
+            let keys = found.into_iter().flat_map(OpenObject::keys);
+            for key in keys.filter(|key| !known.contains(&key.as_str())) {
+                let path = place.iter().fold(FieldPath::spec(field), |path, key| path.key(key));
+                paths.push(path.key(key));
+            }
+        }
+    }
+    paths
+}
+
+fn without_effect(subject: &Subject<'_>) -> Vec<FieldPath> {
+    let mut paths = Vec::new();
+    for (field, template) in deployments(subject) {
         for ineffective in WITHOUT_EFFECT {
             let Some((first, rest)) = ineffective.split_first() else {
                 continue;

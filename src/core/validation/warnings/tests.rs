@@ -55,6 +55,16 @@ fn each_warning_is_given_for_what_it_is_about() {
             "spec.deployment_template.spec.strategy",
         ),
         (
+            with("deployment_template/spec/template/annotations", json!({"a": "b"})),
+            "unknown-field",
+            "spec.deployment_template.spec.template.annotations",
+        ),
+        (
+            with("deployment_template/sepc", json!({})),
+            "unknown-field",
+            "spec.deployment_template.sepc",
+        ),
+        (
             with("container_template/newField", json!(1)),
             "unknown-field",
             "spec.container_template.newField",
