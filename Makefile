@@ -11,11 +11,13 @@ build: ## the release binary: target/release/streaming-operator
 	cargo build --release --locked
 
 .PHONY: generate
-generate: ## write crds/ and webhook-config/ from the code
+generate: ## write crds/, webhook-config/ and docs/rules.md from the code
 	cargo run --quiet --locked -- crd > crds/.new
 	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
 	cargo run --quiet --locked -- webhook-config > webhook-config/.new
 	mv webhook-config/.new webhook-config/webhooks.yaml
+	cargo run --quiet --locked -- rules > docs/.new
+	mv docs/.new docs/rules.md
 
 .PHONY: lint
 lint: ## formatting, clippy, generated files, chart
