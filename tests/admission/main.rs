@@ -8,6 +8,13 @@
 )]
 
 mod bed;
+mod collisions;
+mod forms;
+mod ratchet;
+mod rules;
+mod schema;
+mod warnings;
+mod ways;
 
 use serde_json::{Value, json};
 use testkit::wait::{self, Seen};
