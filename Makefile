@@ -11,13 +11,15 @@ build: ## the release binary: target/release/streaming-operator
 	cargo build --release --locked
 
 .PHONY: generate
-generate: ## write crds/, webhook-config/ and docs/reasons.md from the code
+generate: ## write crds/, webhook-config/, docs/reasons.md and docs/rules.md from the code
 	cargo run --quiet --locked -- crd > crds/.new
 	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
 	cargo run --quiet --locked -- webhook-config > webhook-config/.new
 	mv webhook-config/.new webhook-config/webhooks.yaml
 	cargo run --quiet --locked -- reasons > docs/.new
 	mv docs/.new docs/reasons.md
+	cargo run --quiet --locked -- rules > docs/.new
+	mv docs/.new docs/rules.md
 
 .PHONY: lint
 lint: ## formatting, clippy, generated files, chart

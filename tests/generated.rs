@@ -56,6 +56,14 @@ fn the_committed_page_of_reasons_is_what_the_code_says() {
 }
 
 #[test]
+fn the_committed_list_of_rules_is_what_the_table_says() {
+    assert!(
+        committed("docs/rules.md") == print(&["rules"]),
+        "docs/rules.md is stale: run `make generate` and commit the result"
+    );
+}
+
+#[test]
 fn the_crd_stays_far_below_what_client_side_apply_can_annotate() {
     assert!(committed("crds/streams.sentry.io_streamingpipelines.yaml").len() < 100_000);
 }

@@ -23,6 +23,7 @@ fn tidied(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
             continue;
         };
         visit(root, &mut unwrap_lines);
+        visit(root, &mut without_null);
         // An API server would write defaults into a status that says something by leaving a field out.
         if let Some(status) = root
             .properties
@@ -40,6 +41,14 @@ fn unwrap_lines(schema: &mut JSONSchemaProps) {
     if let Some(description) = &mut schema.description {
         let paragraphs = description.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
         *description = paragraphs.collect::<Vec<_>>().join("\n\n");
+    }
+}
+
+/// The derive lets an optional number or text be `null`. No field of ours may: the API server then takes `null` for
+/// absent and writes the default, while an object that keeps it could not be read.
+fn without_null(schema: &mut JSONSchemaProps) {
+    if schema.x_kubernetes_int_or_string == Some(true) {
+        schema.nullable = None;
     }
 }
 

@@ -89,13 +89,14 @@ pub type OpenObject = Map<String, Value>;
 )]
 #[x_kube(validation = Rule::new("!has(oldSelf.pipeline_name) || (has(self.pipeline_name) && self.pipeline_name == oldSelf.pipeline_name)").message("pipeline_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name").field_path(".pipeline_name").reason(Reason::FieldValueForbidden))]
 pub struct StreamingPipelineSpec {
-    /// Name of the service the pipeline belongs to; the first part of every Pod's and ConfigMap's name. Immutable.
+    /// Name of the service the pipeline belongs to; the first part of every Pod's and ConfigMap's name. At most 253
+    /// characters. Immutable.
     #[schemars(length(min = 1, max = 253))]
     #[x_kube(validation = Rule::new("self == oldSelf").message("service_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name").reason(Reason::FieldValueForbidden))]
     pub service_name: String,
 
-    /// Name of the pipeline, given to the consumer with -n and part of every Pod's and ConfigMap's name. Defaults to
-    /// the name of this object. Immutable once set.
+    /// Name of the pipeline, given to the consumer with -n and part of every Pod's and ConfigMap's name. At most 253
+    /// characters. Defaults to the name of this object. Immutable once set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(min = 1, max = 253))]
     pub pipeline_name: Option<String>,
@@ -104,27 +105,29 @@ pub struct StreamingPipelineSpec {
     #[schemars(length(min = 1, max = 253))]
     pub pipeline_module: String,
 
-    /// Image of the consumer container.
+    /// Image of the consumer container, with a tag or a digest: without, which version runs depends on when a node
+    /// pulled it.
     #[schemars(length(min = 1))]
     pub image_name: String,
 
-    /// CPU request of one consumer process, in millicores. Multiplied by the number of processes of a multi-process
-    /// step.
+    /// CPU request of one consumer process, in millicores, at least 1. Multiplied by the number of processes of a
+    /// multi-process step.
     #[schemars(range(min = 1))]
     pub cpu_per_process: i64,
 
-    /// Memory request and limit of one consumer process, in MiB. Multiplied by the number of processes of a
+    /// Memory request and limit of one consumer process, in MiB, at least 1. Multiplied by the number of processes of a
     /// multi-process step.
     #[schemars(range(min = 1))]
     pub memory_per_process: i64,
 
     /// Parts of a Deployment that are merged into what the operator renders: labels, annotations and the Pod template
-    /// of every consumer Pod. Fields that the operator sets itself cannot be changed here.
+    /// (spec.template) of every consumer Pod. Fields that the operator sets itself cannot be changed here, and those of
+    /// a Deployment that Pods do not have, such as spec.strategy, have no effect. May be {}.
     #[schemars(schema_with = "open_object")]
     pub deployment_template: OpenObject,
 
     /// Parts of a container that are merged into the consumer container: env, resources, securityContext, ports,
-    /// volumeMounts and the like.
+    /// volumeMounts and the like. May be {}.
     #[schemars(schema_with = "open_object")]
     pub container_template: OpenObject,
 
@@ -133,33 +136,33 @@ pub struct StreamingPipelineSpec {
     #[schemars(schema_with = "open_object")]
     pub pipeline_config: OpenObject,
 
-    /// Number of consumer Pods, the canary included. 0 stops the pipeline.
+    /// Number of consumer Pods, the canary included: 0 to 999. 0 stops the pipeline. Defaults to 1.
     #[serde(default = "default_replicas")]
     #[schemars(range(min = 0, max = 999))]
     pub replicas: i64,
 
     /// Runs one of the replicas as a canary, which gets a new revision before all others. Has no effect with fewer
-    /// than 2 replicas.
+    /// than 2 replicas. Defaults to false.
     #[serde(default)]
     pub with_canary: bool,
 
-    /// Index of the segment of the pipeline that the Pods run, counted from 0. Immutable.
+    /// Index of the segment of the pipeline that the Pods run, counted from 0. Immutable. Defaults to 0.
     #[serde(default)]
     #[schemars(range(min = 0))]
     #[x_kube(validation = Rule::new("self == oldSelf").message("segment_id is immutable: it names every Pod and ConfigMap; create another pipeline for another segment").reason(Reason::FieldValueForbidden))]
     pub segment_id: i64,
 
-    /// Log level of the consumer.
+    /// Log level of the consumer. Defaults to INFO.
     #[serde(default)]
     pub log_level: LogLevel,
 
     /// Adds a liveness probe to the consumer that removes /tmp/health.txt. Needs
     /// pipeline_config.pipeline.adapter_config.arroyo.write_healthcheck to be true, else the consumer is killed about
-    /// every 310 seconds.
+    /// every 310 seconds. Defaults to true.
     #[serde(default = "default_true")]
     pub enable_liveness_probe: bool,
 
-    /// Name of the consumer container.
+    /// Name of the consumer container, a DNS label. Defaults to pipeline-consumer.
     #[serde(default = "default_container_name")]
     #[schemars(length(min = 1, max = 63))]
     pub container_name: String,
@@ -175,11 +178,12 @@ pub struct StreamingPipelineSpec {
     #[schemars(extend("default" = {}))]
     pub rollout: Rollout,
 
-    /// Stops all Pods and keeps everything else, replicas included, until it is false again.
+    /// Stops all Pods and keeps everything else, replicas included, until it is false again. Defaults to false.
     #[serde(default)]
     pub suspend: bool,
 
-    /// How many earlier revisions are kept for an undo, besides the current and the updated one.
+    /// How many earlier revisions are kept for an undo, besides the current and the updated one: 0 to 100. Defaults to
+    /// 10.
     #[serde(rename = "revisionHistoryLimit", default = "default_revision_history_limit")]
     #[schemars(range(min = 0, max = 100))]
     pub revision_history_limit: i32,

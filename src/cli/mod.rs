@@ -7,6 +7,7 @@ mod judge;
 mod plan;
 mod reasons;
 mod render;
+mod rules;
 mod run;
 mod validate;
 mod webhook_config;
@@ -42,6 +43,8 @@ enum Command {
     Crd,
     /// Prints the webhook configurations as YAML.
     WebhookConfig(webhook_config::WebhookConfigArgs),
+    /// Prints the rules of validation as Markdown.
+    Rules,
     /// Prints what would be created for pipelines in files, without a cluster.
     Render(render::Args),
     /// Says whether pipelines in files are valid, as the webhook would, without a cluster.
@@ -60,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Crd => crd::run(),
         Command::WebhookConfig(args) => webhook_config::run(args),
+        Command::Rules => rules::run(),
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Plan(args) => plan::run(&args),

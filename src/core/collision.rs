@@ -207,6 +207,9 @@ pub fn rightful_holder(claims: &[Claim]) -> Option<&Claim> {
 }
 
 #[cfg(test)]
+mod property_tests;
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

@@ -62,7 +62,7 @@ pub(crate) fn manifest(name: &str) -> Value {
 }
 
 pub(crate) struct Bed {
-    cluster: &'static ControlPlane,
+    pub(crate) cluster: &'static ControlPlane,
     webhooks: Webhooks,
     readiness: Readiness,
     server: Option<JoinHandle<()>>,
@@ -75,12 +75,16 @@ pub(crate) struct Bed {
 impl Bed {
     /// Installs everything and waits until the API server calls the webhook.
     pub(crate) async fn start() -> Self {
+        Self::start_for(None).await
+    }
+
+    /// As [`Bed::start`], of an operator that runs all Pods in `workload_namespace`.
+    pub(crate) async fn start_for(workload_namespace: Option<&str>) -> Self {
         let turn = TURN.lock().await;
         let cluster = CLUSTER.get().await.expect("a control plane");
         let own = cluster.namespace("operator").await.expect("a namespace");
         let namespace = cluster.namespace("pipelines").await.expect("a namespace");
-        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
-        cluster.install_crds(&crds).await.expect("the CRD is taken");
+        install_crds(cluster).await;
         cluster
             .install_roles(&Roles::everywhere(&own))
             .await
@@ -91,7 +95,8 @@ impl Bed {
         let webhooks = Webhooks::new(&own, port);
         let readiness = Readiness::new(&[Need::CachesSynced, Need::Certificate]);
         let cancel = CancellationToken::new();
-        let server = run(listener, client, &webhooks, &readiness, &cancel);
+        let names = Names::new(workload_namespace.map(str::to_owned), Duration::from_secs(30));
+        let server = run(listener, client, Arc::new(names), &webhooks, &readiness, &cancel);
         let bed = Self {
             cluster,
             webhooks,
@@ -106,11 +111,43 @@ impl Bed {
         bed
     }
 
+    /// Puts the CRD back as it is released.
+    pub(crate) async fn install_crds(&self) {
+        install_crds(self.cluster).await;
+    }
+
     pub(crate) async fn install_webhooks(&self) {
         self.cluster
             .install_webhooks(&self.webhooks)
             .await
             .expect("the configurations are taken");
+    }
+
+    /// Takes both configurations away, and waits until the API server no longer asks.
+    pub(crate) async fn remove_webhooks(&self) {
+        let kinds = "mutatingwebhookconfiguration,validatingwebhookconfiguration";
+        self.kubectl(&["delete", kinds, &self.webhooks.name])
+            .await
+            .expect("they are deleted");
+        let mut broken = manifest("broken");
+        broken["spec"]["segment_id"] = json!(7);
+        let look = async || {
+            let refusal = self.apply_with(&broken, &["--dry-run=server"]).await.err();
+            Ok(Seen::when(refusal, Option::is_none))
+        };
+        wait::until("no refusal", wait::DEADLINE, look)
+            .await
+            .expect("nobody judges");
+    }
+
+    /// Where its Service is.
+    pub(crate) fn service_namespace(&self) -> &str {
+        &self.webhooks.namespace
+    }
+
+    /// Where the webhook listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.webhooks.port
     }
 
     /// Waits until both configurations trust what is served.
@@ -194,6 +231,11 @@ impl Bed {
     }
 }
 
+async fn install_crds(cluster: &ControlPlane) {
+    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("crds");
+    cluster.install_crds(&crds).await.expect("the CRD is taken");
+}
+
 impl Drop for Bed {
     fn drop(&mut self) {
         self.cancel.cancel();
@@ -204,11 +246,11 @@ impl Drop for Bed {
 fn run(
     listener: TcpListener,
     client: Client,
+    names: Arc<Names>,
     webhooks: &Webhooks,
     readiness: &Readiness,
     cancel: &CancellationToken,
 ) -> JoinHandle<()> {
-    let names = Arc::new(Names::new(None, Duration::from_secs(30)));
     let pipelines = watcher(Api::<StoredPipeline>::all(client.clone()), watcher::Config::default());
     let (observed, synced) = (Arc::clone(&names), readiness.clone());
     let follow = pipelines.default_backoff().for_each(move |event| {
@@ -226,7 +268,7 @@ fn run(
         source: Source::SelfMade(SelfMade {
             namespace: webhooks.namespace.clone(),
             policy: Policy {
-                hosts: [webhooks.host()].into(),
+                hosts: [webhooks.host(), "localhost".to_owned()].into(),
                 leaf_lifetime: HOURS(2160),
                 ca_lifetime: HOURS(43_800),
                 ca_overlap: HOURS(24),

@@ -8,7 +8,14 @@
 )]
 
 mod bed;
+mod collisions;
+mod forms;
 mod offline;
+mod ratchet;
+mod rules;
+mod schema;
+mod warnings;
+mod ways;
 
 use serde_json::{Value, json};
 use testkit::wait::{self, Seen};

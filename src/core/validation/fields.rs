@@ -84,13 +84,39 @@ pub(super) fn rollout(subject: &Subject<'_>) -> Vec<Finding> {
         findings.push(Finding::of_value(path, FaultKind::Invalid, message));
     }
     if let Some(time) = &rollout.restart_at
-        && time.parse::<jiff::Timestamp>().is_err()
+        && !is_time(time)
     {
         let path = FieldPath::spec("rollout").key("restartAt");
         let message = "must be a time as in RFC 3339, such as 2025-01-31T12:00:00Z";
         findings.push(Finding::of_value(path, FaultKind::Invalid, message));
     }
     findings
+}
+
+/// Whether a text is a time that the API server takes too (`date-time` of RFC 3339, without leap seconds) and that can
+/// be reckoned with: the parser alone takes more forms.
+fn is_time(text: &str) -> bool {
+    // `0` stands for any digit.
+    const SHAPE: &[u8] = b"0000-00-00T00:00:00";
+    let is_like = |shape: &[u8], text: &[u8]| {
+        let fits = |(shape, byte): (&u8, &u8)| match shape {
+            b'0' => byte.is_ascii_digit(),
+            _ => shape.eq_ignore_ascii_case(byte),
+        };
+        shape.len() == text.len() && shape.iter().zip(text).all(fits)
+    };
+    let Some((time, rest)) = text.as_bytes().split_at_checked(SHAPE.len()) else {
+        return false;
+    };
+    let digits = rest.strip_prefix(b".").map_or(0, |fraction| {
+        let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits + usize::from(digits > 0)
+    });
+    let offset = rest.get(digits..).unwrap_or_default();
+    let has_offset = [b"Z".as_slice(), b"+00:00", b"-00:00"]
+        .iter()
+        .any(|shape| is_like(shape, offset));
+    is_like(SHAPE, time) && !time.ends_with(b"60") && has_offset && text.parse::<jiff::Timestamp>().is_ok()
 }
 
 fn is_percentage(text: &str) -> bool {
@@ -121,4 +147,37 @@ pub(super) fn immutable(subject: &Subject<'_>) -> Vec<Finding> {
             Finding::of_value(FieldPath::spec(field), FaultKind::Forbidden, message)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_time;
+
+    #[test]
+    fn a_time_is_what_the_api_server_takes_for_one() {
+        for text in [
+            "2025-01-31T12:00:00Z",
+            "2025-01-31t12:00:00z",
+            "2025-01-31T12:00:00.5+02:00",
+            "2025-01-31T23:59:59.123456789-11:30",
+        ] {
+            assert!(is_time(text), "{text}");
+        }
+        for text in [
+            "soon",
+            "2025-01-31",
+            "2025-01-31T12:00:00",
+            "2025-01-31 12:00:00Z",
+            "2025-01-31T12:00:00+0200",
+            "2025-01-31T12:00:00+02",
+            "2025-01-31T12:00:00.Z",
+            "2025-01-31T12:00:00Z[UTC]",
+            "2025-01-31T24:00:00Z",
+            "2025-02-30T12:00:00Z",
+            "2016-12-31T23:59:60Z",
+            "+002025-01-31T12:00:00Z",
+        ] {
+            assert!(!is_time(text), "{text}");
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //!
 //! Must never stop at the first fault, and never refuse an update for a fault that the stored object has already.
 //!
-//! A new rule: one function and its test in the file of its family, one line in [`RULES`].
+//! A new rule: one function in the file of its family, an entry in [`RULES`], and manifests that it refuses and accepts
+//! in `tests/fixtures/rules`.
 
 mod fields;
 mod metadata;
@@ -12,6 +13,7 @@ mod pod;
 mod quantities;
 mod reading;
 mod rendered;
+mod rules;
 mod segments;
 mod sizes;
 mod templates;
@@ -29,6 +31,7 @@ use crate::api::StreamingPipelineSpec;
 
 pub use self::metadata::metadata;
 use self::reading::Reading;
+pub use self::rules::{RULES, Rule};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
@@ -46,102 +49,6 @@ pub struct Verdict {
     /// What is admitted and should still be said, at most [`WARNINGS_MAX`], each under 120 characters on one line.
     pub warnings: Vec<Warning>,
 }
-
-/// A rule: its name, by which a fault is found again, and what it finds.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Its name; an API, as `rule` of the output of `validate`.
-    pub name: &'static str,
-    check: fn(&Subject<'_>) -> Vec<Finding>,
-}
-
-/// Every rule, in the order in which faults are told.
-pub const RULES: &[Rule] = &[
-    Rule {
-        name: "field-types",
-        check: reading::types,
-    },
-    Rule {
-        name: "required-fields",
-        check: reading::required,
-    },
-    Rule {
-        name: "field-lengths",
-        check: fields::lengths,
-    },
-    Rule {
-        name: "field-ranges",
-        check: fields::ranges,
-    },
-    Rule {
-        name: "rollout",
-        check: fields::rollout,
-    },
-    Rule {
-        name: "immutable-fields",
-        check: fields::immutable,
-    },
-    Rule {
-        name: "pipeline-config",
-        check: pipeline_config::schema,
-    },
-    Rule {
-        name: "segment-id",
-        check: segments::segment_id,
-    },
-    Rule {
-        name: "multi-process",
-        check: segments::multi_process,
-    },
-    Rule {
-        name: "liveness-probe",
-        check: templates::liveness_probe,
-    },
-    Rule {
-        name: "template-merge",
-        check: templates::merges,
-    },
-    Rule {
-        name: "emergency-patch-name",
-        check: templates::emergency_patch_name,
-    },
-    Rule {
-        name: "rendered-names",
-        check: rendered::names,
-    },
-    Rule {
-        name: "rendered-labels",
-        check: rendered::labels,
-    },
-    Rule {
-        name: "container-names",
-        check: rendered::element_names,
-    },
-    Rule {
-        name: "duplicates",
-        check: rendered::duplicates,
-    },
-    Rule {
-        name: "quantities",
-        check: quantities::quantities,
-    },
-    Rule {
-        name: "pod-types",
-        check: pod::types,
-    },
-    Rule {
-        name: "nesting",
-        check: sizes::nesting,
-    },
-    Rule {
-        name: "config-size",
-        check: sizes::config,
-    },
-    Rule {
-        name: "spec-size",
-        check: sizes::spec,
-    },
-];
 
 /// What the rules judge.
 pub(super) struct Subject<'a> {

@@ -84,12 +84,18 @@ pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
         .iter()
         .any(|(field, ..)| spec.get(*field).is_some_and(Value::is_null));
     if !has_null
+        && !is_list_of_fields(spec)
         && spec.contains_key("pipeline_name")
         && let Some(read) = object.get("spec").and_then(|spec| decode_spec(spec).ok())
     {
         return (read, Reading::default());
     }
     read_by_field(spec)
+}
+
+/// Whether `rollout` is a list: the derived reader takes one for the values of the fields in their order.
+fn is_list_of_fields(spec: &OpenObject) -> bool {
+    spec.get("rollout").is_some_and(Value::is_array)
 }
 
 fn unreadable_spec() -> (StreamingPipelineSpec, Reading) {
@@ -115,6 +121,11 @@ fn read_by_field(spec: &OpenObject) -> (StreamingPipelineSpec, Reading) {
             Some(Value::Null) => {
                 let message = format!("is null, must be {expected}, or be left out");
                 let finding = Finding::of_value(FieldPath::spec(field), FaultKind::TypeInvalid, message);
+                reading.types.push(finding);
+                reading.stand_ins.push(field);
+            }
+            Some(_) if field == "rollout" && is_list_of_fields(spec) => {
+                let finding = Finding::of_value(FieldPath::spec(field), FaultKind::TypeInvalid, "must be an object");
                 reading.types.push(finding);
                 reading.stand_ins.push(field);
             }
@@ -168,12 +179,26 @@ fn read_field(field: &str, expected: &str, value: &Value, reading: &mut Reading)
 /// What a deserializer says of a value of a wrong type, in the words of the other rules.
 pub(super) fn type_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    let parts = message
-        .strip_prefix("invalid type: ")
-        .and_then(|rest| rest.rsplit_once(", expected "));
-    match parts {
-        Some((given, expected)) => format!("is {given}, must be {expected}"),
+    let rest = ["invalid type: ", "invalid value: ", "unknown variant "]
+        .into_iter()
+        .find_map(|start| message.strip_prefix(start));
+    match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((given, expected)) => format!("is {}, must be {}", in_words(given), in_words(expected)),
+        // What the reader of numbers says of one with a fraction where it wants none.
+        None if message == "invalid number" => "must be an integer".to_owned(),
         None => message,
+    }
+}
+
+/// The names that Rust has for types, as people know them from YAML.
+fn in_words(text: &str) -> String {
+    match text {
+        "sequence" => "a list".to_owned(),
+        "map" => "an object".to_owned(),
+        "i32" => "an integer of 32 bits".to_owned(),
+        "i64" => "an integer of 64 bits".to_owned(),
+        "IntOrString" => "an integer or a string".to_owned(),
+        _ => text.replace('`', ""),
     }
 }
 

@@ -231,9 +231,21 @@ pub(super) fn limit(warnings: &mut Vec<Warning>) {
 fn shorten(warning: &mut Warning) {
     /// Leaves the message a third of the line.
     const PATH_LENGTH_MAX: usize = 79;
-    warning.path = one_line(&warning.path, PATH_LENGTH_MAX);
+    // The API server drops a line that it has had already, so those of two fields must differ: both ends stay.
+    warning.path = cut_within(&one_line(&warning.path, usize::MAX), PATH_LENGTH_MAX);
     let room = LINE_LENGTH_MAX - ": ".len() - width(&warning.path).min(PATH_LENGTH_MAX);
     warning.message = one_line(&warning.message, room);
+}
+
+fn cut_within(text: &str, length_max: usize) -> String {
+    let length = width(text);
+    if length <= length_max {
+        return text.to_owned();
+    }
+    let head = length_max / 2;
+    let tail = length_max.saturating_sub(head + 1);
+    let end = text.chars().skip(length - tail);
+    text.chars().take(head).chain(['…']).chain(end).collect()
 }
 
 fn width(text: &str) -> usize {

@@ -23,6 +23,7 @@ pub mod balancer;
 pub mod children;
 pub mod control_plane;
 pub mod fake_api;
+pub mod fixtures;
 pub mod http;
 pub mod install;
 pub mod operator;
