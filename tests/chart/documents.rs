@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use streaming_operator::api::Reason;
 use testkit::assets;
 
 use crate::helm::objects;
@@ -160,27 +159,5 @@ fn every_alert_has_a_line_in_troubleshooting() {
     for rule in rule["spec"]["groups"][0]["rules"].as_array().expect("rules") {
         let alert = rule["alert"].as_str().expect("a name");
         assert!(text.contains(&format!("`{alert}`")), "{alert}");
-    }
-}
-
-/// What a pipeline says when nothing is wrong with it.
-const NOTHING_TO_DO: [&str; 9] = [
-    "Ready",
-    "AsExpected",
-    "Rendered",
-    "Applied",
-    "MinimumReplicasAvailable",
-    "NewRevisionAvailable",
-    "RolloutProgressing",
-    "Suspended",
-    "ScaledToZero",
-];
-
-#[test]
-fn every_reason_that_wants_an_explanation_has_a_line_in_troubleshooting() {
-    let text = page("troubleshooting.md");
-    for reason in Reason::ALL.iter().map(|reason| reason.as_str()) {
-        let silent = NOTHING_TO_DO.contains(&reason);
-        assert!(silent || text.contains(&format!("`{reason}`")), "{reason}");
     }
 }

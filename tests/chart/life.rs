@@ -8,6 +8,7 @@ use testkit::wait::{self, Seen};
 use crate::helm;
 use crate::replica::{Release, apply, pipeline};
 
+const RESTRICTED: &str = "pod-security.kubernetes.io/enforce=restricted";
 const CRD: &str = "streamingpipelines.streams.sentry.io";
 
 /// The chart of the release before: one column of the CRD was called otherwise.
@@ -95,6 +96,47 @@ async fn helm_test(release: &Release<'_>) {
     assert_eq!(tested.matches("Phase:          Succeeded").count(), 2, "{tested}");
 }
 
+/// What people may do with pipelines who have a role of the cluster in the namespace; the roles are put together by a
+/// controller, a while after the release.
+const PEOPLE: [(&str, &str, bool); 7] = [
+    ("view", "get", true),
+    ("view", "create", false),
+    ("edit", "get", true),
+    ("edit", "create", true),
+    ("edit", "deletecollection", false),
+    ("admin", "create", true),
+    ("admin", "deletecollection", true),
+];
+
+async fn people_may_do_what_their_roles_say(cluster: &ControlPlane, namespace: &str) {
+    for role in ["view", "edit", "admin"] {
+        let (flag, user) = (format!("--clusterrole={role}"), format!("--user=one-with-{role}"));
+        let bind = ["create", "rolebinding", role, &flag, &user, "--namespace", namespace];
+        cluster.kubectl(&bind).await.unwrap();
+    }
+    wait::until("the cluster's roles", wait::DEADLINE, async || {
+        for (role, verb, wanted) in PEOPLE {
+            let user = format!("--as=one-with-{role}");
+            let ask = [
+                "auth",
+                "can-i",
+                verb,
+                "streamingpipelines",
+                &user,
+                "--namespace",
+                namespace,
+            ];
+            // kubectl exits with 1 for "no".
+            if cluster.kubectl(&ask).await.is_ok() != wanted {
+                return Ok(Seen::NotYet(format!("{role} {verb}: not {wanted}")));
+            }
+        }
+        Ok(Seen::Yes(()))
+    })
+    .await
+    .unwrap();
+}
+
 async fn is_gone(release: &Release<'_>, kind: &str) -> bool {
     let found = [
         "get",
@@ -113,9 +155,14 @@ async fn a_release_is_installed_upgraded_rolled_back_removed_and_installed_again
     let chart = helm::chart();
     let chart = chart.to_str().unwrap();
 
-    release
-        .helm("install", &older_chart(), &["--create-namespace", "--wait"])
-        .await;
+    // The strictest standard: the API server would refuse other Pods, and the Deployment would never be available.
+    for command in [
+        &["create", "namespace", "ops"][..],
+        &["label", "namespace", "ops", RESTRICTED],
+    ] {
+        cluster.kubectl(command).await.unwrap();
+    }
+    release.helm("install", &older_chart(), &["--wait"]).await;
     release.lead_here().await;
     assert!(columns(&release).await.contains("Old-Column"));
     let operator = release.start(None).await;
@@ -124,6 +171,8 @@ async fn a_release_is_installed_upgraded_rolled_back_removed_and_installed_again
     apply(&cluster, &pipelines, &pipeline("kept"), &[]).await.unwrap();
     until_ready(&release, &pipelines).await;
     let before = witness(&release, &pipelines).await;
+
+    people_may_do_what_their_roles_say(&cluster, &pipelines).await;
 
     // The CRD is upgraded, and nothing that the operator wrote is touched: by server-side apply, and as Helm 3 does it.
     for apply_on_the_server in ["--server-side=true", "--server-side=false"] {
