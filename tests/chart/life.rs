@@ -1,12 +1,11 @@
 //! The life of a release: installed, tested, upgraded, rolled back, removed, installed again. Pipelines run on through all
 //! of it.
 
-use serde_json::Value;
 use testkit::control_plane::{ControlPlane, Options};
 use testkit::wait::{self, Seen};
 
 use crate::helm;
-use crate::replica::{Release, apply, pipeline};
+use crate::replica::{Release, Replica, apply, pipeline};
 
 const RESTRICTED: &str = "pod-security.kubernetes.io/enforce=restricted";
 const CRD: &str = "streamingpipelines.streams.sentry.io";
@@ -23,26 +22,19 @@ async fn columns(release: &Release<'_>) -> String {
     release.kubectl(&["get", "crd", CRD, path]).await
 }
 
+/// The uids of all Pods of the pipelines.
+async fn pods(release: &Release<'_>, pipelines: &str) -> String {
+    let uids = "--output=jsonpath={.items[*].metadata.uid}";
+    let get = ["get", "pods", "--namespace", pipelines, uids];
+    release.cluster.kubectl(&get).await.unwrap()
+}
+
 /// What must be the same before and after an upgrade: Pods, the Secret, both bundles.
 async fn witness(release: &Release<'_>, pipelines: &str) -> Vec<String> {
-    let pods = [
-        "get",
-        "pods",
-        "--namespace",
-        pipelines,
-        "--output=jsonpath={.items[*].metadata.uid}",
-    ];
-    let secret = [
-        "get",
-        "secret",
-        "streaming-operator-tls",
-        "--output=jsonpath={.metadata.resourceVersion}",
-    ];
+    let version = "--output=jsonpath={.metadata.resourceVersion}";
+    let secret = ["get", "secret", "streaming-operator-tls", version];
     let bundle = "--output=jsonpath={.webhooks[*].clientConfig.caBundle}";
-    let mut seen = vec![
-        release.cluster.kubectl(&pods).await.unwrap(),
-        release.kubectl(&secret).await,
-    ];
+    let mut seen = vec![pods(release, pipelines).await, release.kubectl(&secret).await];
     for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
         seen.push(release.kubectl(&["get", kind, &release.name, bundle]).await);
     }
@@ -137,6 +129,19 @@ async fn people_may_do_what_their_roles_say(cluster: &ControlPlane, namespace: &
     .unwrap();
 }
 
+const OBJECTS_OF_A_RELEASE: [&str; 10] = [
+    "deployments",
+    "services",
+    "serviceaccounts",
+    "poddisruptionbudgets",
+    "roles",
+    "rolebindings",
+    "clusterroles",
+    "clusterrolebindings",
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+];
+
 async fn is_gone(release: &Release<'_>, kind: &str) -> bool {
     let found = [
         "get",
@@ -147,105 +152,133 @@ async fn is_gone(release: &Release<'_>, kind: &str) -> bool {
     release.kubectl(&found).await.trim().is_empty()
 }
 
+/// A release with a pipeline that runs, and what must stay the same. Each chapter needs the one before.
+struct Story<'a> {
+    release: Release<'a>,
+    chart: String,
+    /// The namespace of the pipelines.
+    pipelines: String,
+}
+
+impl<'a> Story<'a> {
+    async fn begin(cluster: &'a ControlPlane) -> Self {
+        // The strictest standard: the API server would refuse other Pods, and the Deployment would never be available.
+        for command in [
+            &["create", "namespace", "ops"][..],
+            &["label", "namespace", "ops", RESTRICTED],
+        ] {
+            cluster.kubectl(command).await.unwrap();
+        }
+        Self {
+            release: Release::new(cluster, "ops", "streaming-operator"),
+            chart: helm::chart().to_str().unwrap().to_owned(),
+            pipelines: cluster.namespace("ingest").await.unwrap(),
+        }
+    }
+
+    async fn witness(&self) -> Vec<String> {
+        witness(&self.release, &self.pipelines).await
+    }
+
+    async fn operator(&self) -> Replica {
+        let operator = self.release.start(None).await;
+        operator.ready().await;
+        operator
+    }
+
+    async fn installed(&self) -> Replica {
+        let release = &self.release;
+        release.helm("install", &older_chart(), &["--wait"]).await;
+        release.lead_here().await;
+        assert!(columns(release).await.contains("Old-Column"));
+        let operator = self.operator().await;
+        helm_test(release).await;
+        apply(release.cluster, &self.pipelines, &pipeline("kept"), &[])
+            .await
+            .unwrap();
+        until_ready(release, &self.pipelines).await;
+        people_may_do_what_their_roles_say(release.cluster, &self.pipelines).await;
+        operator
+    }
+
+    /// The CRD is upgraded, and nothing that the operator wrote is touched: by server-side apply, and as Helm 3 does it.
+    async fn upgraded(&self, operator: Replica, before: &[String]) -> Replica {
+        let release = &self.release;
+        for apply_on_the_server in ["--server-side=true", "--server-side=false"] {
+            let changed = ["--set", "settings.logFormat=json", "--wait", apply_on_the_server];
+            release.helm("upgrade", &self.chart, &changed).await;
+            assert!(columns(release).await.contains("Config-Version"));
+            assert!(release.arguments().await.contains(&"--log-format=json".to_owned()));
+            assert_eq!(self.witness().await, before, "{apply_on_the_server}");
+            admission_answers(release, &self.pipelines).await;
+        }
+        operator.stop().await;
+        let operator = self.operator().await;
+        until_ready(release, &self.pipelines).await;
+        assert_eq!(self.witness().await, before);
+        operator
+    }
+
+    async fn rolled_back(&self, before: &[String]) {
+        let release = &self.release;
+        release.helm_on(&["rollback"], &["1", "--wait"]).await;
+        assert!(columns(release).await.contains("Old-Column"));
+        assert!(release.arguments().await.contains(&"--log-format=text".to_owned()));
+        assert_eq!(self.witness().await, before);
+        admission_answers(release, &self.pipelines).await;
+    }
+
+    /// The CRD, the pipeline, its Pods, and the certificate for the next release are still there; nobody refuses edits.
+    async fn removed(&self, operator: Replica, before: &[String]) {
+        let release = &self.release;
+        release.helm_on(&["uninstall"], &["--wait"]).await;
+        operator.stop().await;
+        for kind in OBJECTS_OF_A_RELEASE {
+            assert!(is_gone(release, kind).await, "{kind}");
+        }
+        assert_eq!(pods(release, &self.pipelines).await, before[0]);
+        release.get("secret", "streaming-operator-tls").await;
+        let meanwhile = pipeline("meanwhile");
+        let edited = apply(release.cluster, &self.pipelines, &meanwhile, &["--dry-run=server"]).await;
+        edited.unwrap();
+    }
+
+    async fn installed_again(&self, before: &[String]) -> Replica {
+        let release = &self.release;
+        release.helm("install", &self.chart, &["--wait"]).await;
+        release.lead_here().await;
+        let operator = self.operator().await;
+        until_ready(release, &self.pipelines).await;
+        assert_eq!(pods(release, &self.pipelines).await, before[0], "the same Pods");
+        admission_answers(release, &self.pipelines).await;
+        operator
+    }
+
+    /// Told not to keep the CRDs, an uninstall takes them and with them every pipeline.
+    async fn removed_for_good(&self) {
+        let release = &self.release;
+        let dropped = ["--set", "crds.keep=false", "--wait"];
+        release.helm("upgrade", &self.chart, &dropped).await;
+        release.helm_on(&["uninstall"], &["--wait"]).await;
+        wait::until("the CRD to be gone", wait::DEADLINE, async || {
+            let left = ["get", "crd", CRD, "--ignore-not-found", "--output=name"];
+            Ok(Seen::when(release.cluster.kubectl(&left).await?, String::is_empty))
+        })
+        .await
+        .unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_is_installed_upgraded_rolled_back_removed_and_installed_again_while_pipelines_run_on() {
     let cluster = ControlPlane::start(Options::full(2)).await.unwrap();
-    let pipelines = cluster.namespace("ingest").await.unwrap();
-    let release = Release::new(&cluster, "ops", "streaming-operator");
-    let chart = helm::chart();
-    let chart = chart.to_str().unwrap();
-
-    // The strictest standard: the API server would refuse other Pods, and the Deployment would never be available.
-    for command in [
-        &["create", "namespace", "ops"][..],
-        &["label", "namespace", "ops", RESTRICTED],
-    ] {
-        cluster.kubectl(command).await.unwrap();
-    }
-    release.helm("install", &older_chart(), &["--wait"]).await;
-    release.lead_here().await;
-    assert!(columns(&release).await.contains("Old-Column"));
-    let operator = release.start(None).await;
-    operator.ready().await;
-    helm_test(&release).await;
-    apply(&cluster, &pipelines, &pipeline("kept"), &[]).await.unwrap();
-    until_ready(&release, &pipelines).await;
-    let before = witness(&release, &pipelines).await;
-
-    people_may_do_what_their_roles_say(&cluster, &pipelines).await;
-
-    // The CRD is upgraded, and nothing that the operator wrote is touched: by server-side apply, and as Helm 3 does it.
-    for apply_on_the_server in ["--server-side=true", "--server-side=false"] {
-        let changed = ["--set", "settings.logFormat=json", "--wait", apply_on_the_server];
-        release.helm("upgrade", chart, &changed).await;
-        assert!(columns(&release).await.contains("Config-Version"));
-        assert!(release.arguments().await.contains(&"--log-format=json".to_owned()));
-        assert_eq!(witness(&release, &pipelines).await, before, "{apply_on_the_server}");
-        admission_answers(&release, &pipelines).await;
-    }
-    operator.stop().await;
-    let operator = release.start(None).await;
-    operator.ready().await;
-    until_ready(&release, &pipelines).await;
-    assert_eq!(witness(&release, &pipelines).await, before);
-
-    release.helm_on(&["rollback"], &["1", "--wait"]).await;
-    assert!(columns(&release).await.contains("Old-Column"));
-    assert!(release.arguments().await.contains(&"--log-format=text".to_owned()));
-    assert_eq!(witness(&release, &pipelines).await, before);
-    admission_answers(&release, &pipelines).await;
-
-    release.helm_on(&["uninstall"], &["--wait"]).await;
-    operator.stop().await;
-    for kind in [
-        "deployments",
-        "services",
-        "serviceaccounts",
-        "poddisruptionbudgets",
-        "roles",
-        "rolebindings",
-        "clusterroles",
-        "clusterrolebindings",
-        "mutatingwebhookconfigurations",
-        "validatingwebhookconfigurations",
-    ] {
-        assert!(is_gone(&release, kind).await, "{kind}");
-    }
-    // The CRD, the pipeline, its Pods, and the certificate for the next release are still there; edits are refused by nobody.
-    let pods = [
-        "get",
-        "pods",
-        "--namespace",
-        &pipelines,
-        "--output=jsonpath={.items[*].metadata.uid}",
-    ];
-    assert_eq!(cluster.kubectl(&pods).await.unwrap(), before[0]);
-    release.get("secret", "streaming-operator-tls").await;
-    apply(&cluster, &pipelines, &pipeline("meanwhile"), &["--dry-run=server"])
-        .await
-        .unwrap();
-
-    release.helm("install", chart, &["--wait"]).await;
-    release.lead_here().await;
-    let operator = release.start(None).await;
-    operator.ready().await;
-    until_ready(&release, &pipelines).await;
-    assert_eq!(witness(&release, &pipelines).await[0], before[0], "the same Pods");
-    admission_answers(&release, &pipelines).await;
-
-    // Told not to keep the CRDs, an uninstall takes them and with them every pipeline.
-    release
-        .helm("upgrade", chart, &["--set", "crds.keep=false", "--wait"])
-        .await;
-    release.helm_on(&["uninstall"], &["--wait"]).await;
-    wait::until("the CRD to be gone", wait::DEADLINE, async || {
-        let found = cluster
-            .kubectl(&["get", "crd", CRD, "--ignore-not-found", "--output=json"])
-            .await?;
-        let left: Value = serde_json::from_str(&found).unwrap_or_default();
-        Ok(Seen::when(left, Value::is_null))
-    })
-    .await
-    .unwrap();
+    let story = Story::begin(&cluster).await;
+    let operator = story.installed().await;
+    let before = story.witness().await;
+    let operator = story.upgraded(operator, &before).await;
+    story.rolled_back(&before).await;
+    story.removed(operator, &before).await;
+    let operator = story.installed_again(&before).await;
+    story.removed_for_good().await;
     operator.stop().await;
 }

@@ -1,5 +1,5 @@
 //! A release on the real API server whose operator runs outside the cluster: with the very arguments of its Deployment and
-//! the rights of its ServiceAccount. kwok only plays the Pods, so the Service is led to this process instead.
+//! the rights of its `ServiceAccount`. kwok only plays the Pods, so the Service is led to this process instead.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

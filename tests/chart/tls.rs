@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use testkit::workdir;
@@ -116,6 +118,21 @@ fn cert_manager_kinds() -> Vec<Value> {
     vec![kind("Certificate", "certificates"), kind("Issuer", "issuers")]
 }
 
+/// What cert-manager's injector does where the annotation tells it to.
+async fn injected(release: &Release<'_>, authority: &str) {
+    for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
+        let configuration = release.get(kind, &release.name).await;
+        let told = &configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
+        assert_eq!(told, &json!(format!("{}/{}", release.namespace, release.name)));
+        let bundle = BASE64.encode(authority);
+        let patch = json!([{ "op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle }]);
+        let patch = patch.to_string();
+        release
+            .kubectl(&["patch", kind, &release.name, "--type=json", "--patch", &patch])
+            .await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn with_cert_manager_its_certificate_is_served_and_the_bundle_is_left_to_its_injector() {
     let cluster = cluster().await;
@@ -161,17 +178,7 @@ async fn with_cert_manager_its_certificate_is_served_and_the_bundle_is_left_to_i
             code == 503 && body.contains("certificate")
         })
         .await;
-    for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
-        let configuration = release.get(kind, &release.name).await;
-        let told = &configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
-        assert_eq!(told, &json!(format!("{namespace}/{}", release.name)));
-        let bundle = data_encoding(&mounted.authority);
-        let patch = json!([{ "op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle }]);
-        let patch = patch.to_string();
-        release
-            .kubectl(&["patch", kind, &release.name, "--type=json", "--patch", &patch])
-            .await;
-    }
+    injected(&release, &mounted.authority).await;
     operator.ready().await;
     refuses_what_is_wrong(&release, &namespace).await;
     // An upgrade leaves the injector's bundle alone.
@@ -184,9 +191,4 @@ async fn with_cert_manager_its_certificate_is_served_and_the_bundle_is_left_to_i
         .await;
     assert_eq!(bundles(&release).await, [&*mounted.authority, &*mounted.authority]);
     operator.stop().await;
-}
-
-fn data_encoding(text: &str) -> String {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.encode(text)
 }

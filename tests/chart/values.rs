@@ -75,59 +75,62 @@ fn the_schema_lists_every_value_and_no_other() {
     assert_eq!(given, known);
 }
 
+/// A value, and what is said of it.
+const WRONG: [(&str, &str); 16] = [
+    ("nonsense=1", "at '': additional properties 'nonsense' not allowed"),
+    (
+        "webhook.prot=1",
+        "at '/webhook': additional properties 'prot' not allowed",
+    ),
+    ("webhook.port=high", "at '/webhook/port': got string, want integer"),
+    (
+        "webhook.port=70000",
+        "at '/webhook/port': maximum: got 70,000, want 65,535",
+    ),
+    (
+        "webhook.failurePolicy=Maybe",
+        "at '/webhook/failurePolicy': value must be one of 'Fail', 'Ignore'",
+    ),
+    ("webhook.tls.mode=files", "at '/webhook/tls/mode': value must be one of"),
+    (
+        "webhook.tls.mode=secret",
+        "at '/webhook/tls/secretName': minLength: got 0, want 1",
+    ),
+    (
+        "settings.backoffBase=10",
+        "at '/settings/backoffBase': got number, want string",
+    ),
+    (
+        "settings.backoffBase=soon",
+        "at '/settings/backoffBase': 'soon' does not match pattern",
+    ),
+    (
+        "settings.leaseDuration=1500ms",
+        "at '/settings/leaseDuration': '1500ms' does not match pattern",
+    ),
+    (
+        "settings.maxPodWritesInFlight=0",
+        "at '/settings/maxPodWritesInFlight': minimum: got 0, want 1",
+    ),
+    (
+        "watchNamespaces={Ingest}",
+        "at '/watchNamespaces/0': 'Ingest' does not match pattern",
+    ),
+    ("replicas=two", "at '/replicas': got string, want integer"),
+    (
+        "image.digest=latest",
+        "at '/image/digest': 'latest' does not match pattern",
+    ),
+    ("http.port=9443", "webhook.port and http.port are the same"),
+    (
+        "webhook.enabled=false,settings.controllerEnabled=false",
+        "webhook.enabled and settings.controllerEnabled are both false",
+    ),
+];
+
 #[test]
 fn a_wrong_value_is_refused_with_its_path() {
-    for (value, told) in [
-        ("nonsense=1", "at '': additional properties 'nonsense' not allowed"),
-        (
-            "webhook.prot=1",
-            "at '/webhook': additional properties 'prot' not allowed",
-        ),
-        ("webhook.port=high", "at '/webhook/port': got string, want integer"),
-        (
-            "webhook.port=70000",
-            "at '/webhook/port': maximum: got 70,000, want 65,535",
-        ),
-        (
-            "webhook.failurePolicy=Maybe",
-            "at '/webhook/failurePolicy': value must be one of 'Fail', 'Ignore'",
-        ),
-        ("webhook.tls.mode=files", "at '/webhook/tls/mode': value must be one of"),
-        (
-            "webhook.tls.mode=secret",
-            "at '/webhook/tls/secretName': minLength: got 0, want 1",
-        ),
-        (
-            "settings.backoffBase=10",
-            "at '/settings/backoffBase': got number, want string",
-        ),
-        (
-            "settings.backoffBase=soon",
-            "at '/settings/backoffBase': 'soon' does not match pattern",
-        ),
-        (
-            "settings.leaseDuration=1500ms",
-            "at '/settings/leaseDuration': '1500ms' does not match pattern",
-        ),
-        (
-            "settings.maxPodWritesInFlight=0",
-            "at '/settings/maxPodWritesInFlight': minimum: got 0, want 1",
-        ),
-        (
-            "watchNamespaces={Ingest}",
-            "at '/watchNamespaces/0': 'Ingest' does not match pattern",
-        ),
-        ("replicas=two", "at '/replicas': got string, want integer"),
-        (
-            "image.digest=latest",
-            "at '/image/digest': 'latest' does not match pattern",
-        ),
-        ("http.port=9443", "webhook.port and http.port are the same"),
-        (
-            "webhook.enabled=false,settings.controllerEnabled=false",
-            "webhook.enabled and settings.controllerEnabled are both false",
-        ),
-    ] {
+    for (value, told) in WRONG {
         let answer = refusal(&["--set", value]);
         assert!(answer.contains(told), "{value}: {answer}");
     }
