@@ -11,15 +11,20 @@ build: ## the release binary: target/release/streaming-operator
 	cargo build --release --locked
 
 .PHONY: generate
-generate: ## write crds/, webhook-config/, docs/reasons.md and docs/rules.md from the code
+generate: ## write crds/ (and the chart's copy), webhook-config/, docs/reasons.md and docs/rules.md
 	cargo run --quiet --locked -- crd > crds/.new
 	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
+	cp crds/*.yaml chart/files/crds/
 	cargo run --quiet --locked -- webhook-config > webhook-config/.new
 	mv webhook-config/.new webhook-config/webhooks.yaml
 	cargo run --quiet --locked -- reasons > docs/.new
 	mv docs/.new docs/reasons.md
 	cargo run --quiet --locked -- rules > docs/.new
 	mv docs/.new docs/rules.md
+
+.PHONY: manifests
+manifests: ## what the chart installs as one plain file, target/install.yaml: VALUES=FILE NAMESPACE=NAME
+	@tests/manifests.sh $(VALUES)
 
 .PHONY: lint
 lint: ## formatting, clippy, generated files, chart

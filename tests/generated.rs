@@ -40,6 +40,17 @@ fn the_committed_crd_is_what_the_types_say() {
 }
 
 #[test]
+fn the_charts_copy_of_the_crds_is_the_crds() {
+    for entry in std::fs::read_dir(format!("{}/crds", env!("CARGO_MANIFEST_DIR"))).expect("crds/") {
+        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        assert!(
+            committed(&format!("chart/files/crds/{name}")) == committed(&format!("crds/{name}")),
+            "chart/files/crds/{name} is stale: run `make generate` and commit the result"
+        );
+    }
+}
+
+#[test]
 fn the_committed_webhook_configurations_are_what_the_code_says() {
     assert!(
         committed("webhook-config/webhooks.yaml") == print(&["webhook-config"]),

@@ -1,81 +1,91 @@
-{{/* The name of every object of the release. */}}
+{{/* What several templates share. Every value is read as (.Values.section).key: a section that an older release's values lack,
+     or that is set to null, must not stop an upgrade. */}}
+
+{{/* The name of every object of the release. A release name has 53 characters at most, so that it always fits whole. */}}
 {{- define "streaming-operator.fullname" -}}
-{{- default .Chart.Name .Values.fullnameOverride | trunc 54 | trimSuffix "-" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 54 | trimSuffix "-" -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 54 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "streaming-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "streaming-operator.labels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+{{ include "streaming-operator.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
 {{- end -}}
 
+{{/* name, namespace and labels of a namespaced object; the caller may add lines. */}}
+{{- define "streaming-operator.metadata" -}}
+name: {{ include "streaming-operator.fullname" . }}
+namespace: {{ .Release.Namespace }}
+labels:
+  {{- include "streaming-operator.labels" . | nindent 2 }}
+{{- end -}}
+
 {{- define "streaming-operator.serviceAccountName" -}}
-{{- default (include "streaming-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- default (include "streaming-operator.fullname" .) (.Values.serviceAccount).name -}}
+{{- end -}}
+
+{{- define "streaming-operator.image" -}}
+{{- $repository := (.Values.image).repository | default .Chart.Name -}}
+{{- if (.Values.image).digest -}}
+{{- printf "%s@%s" $repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository ((.Values.image).tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true", or empty when admission is turned off. */}}
+{{- define "streaming-operator.webhookEnabled" -}}
+{{- if ne (toString (.Values.webhook).enabled) "false" }}true{{ end -}}
 {{- end -}}
 
 {{- define "streaming-operator.webhookConfigName" -}}
-{{- default (include "streaming-operator.fullname" .) .Values.webhook.configName -}}
+{{- default (include "streaming-operator.fullname" .) (.Values.webhook).configName -}}
 {{- end -}}
 
-{{/* Who gets the rights. */}}
-{{- define "streaming-operator.subjects" -}}
-- kind: ServiceAccount
-  name: {{ include "streaming-operator.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+{{- define "streaming-operator.tlsMode" -}}
+{{- ((.Values.webhook).tls).mode | default "self" -}}
 {{- end -}}
 
-{{/* Wanted once in the cluster, whatever is watched. */}}
-{{- define "streaming-operator.rules.cluster" -}}
-# The authority that signs our certificate is written into these two, and put back when something strips it.
-- apiGroups: [admissionregistration.k8s.io]
-  resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
-  resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
-  verbs: [get, list, watch, patch]
-# May the user who points a pipeline at another namespace run Pods there?
-- apiGroups: [authorization.k8s.io]
-  resources: [subjectaccessreviews]
-  verbs: [create]
-# An orphan is removed, and the start goes on, only when our own kinds are known to the API server.
-- apiGroups: [apiextensions.k8s.io]
-  resources: [customresourcedefinitions]
-  resourceNames: [streamingpipelines.streams.sentry.io]
-  verbs: [get]
+{{/* The Secret that is mounted: only the modes other than self have one. */}}
+{{- define "streaming-operator.tlsSecretName" -}}
+{{- ((.Values.webhook).tls).secretName | default (printf "%s-webhook-tls" (include "streaming-operator.fullname" .)) -}}
 {{- end -}}
 
-{{/* Wanted where pipelines are. */}}
-{{- define "streaming-operator.rules.pipelines" -}}
-- apiGroups: [streams.sentry.io]
-  resources: [streamingpipelines]
-  # The patch is for our finalizer alone.
-  verbs: [get, list, watch, patch]
-- apiGroups: [streams.sentry.io]
-  resources: [streamingpipelines/status]
-  verbs: [update]
-# Where OwnerReferencesPermissionEnforcement is on, an owner reference that blocks deletion needs it.
-- apiGroups: [streams.sentry.io]
-  resources: [streamingpipelines/finalizers]
-  verbs: [update]
-# The history of a pipeline. Its content never changes; that a revision has completed is an annotation.
-- apiGroups: [apps]
-  resources: [controllerrevisions]
-  verbs: [get, list, watch, create, patch, delete]
-- apiGroups: [events.k8s.io]
-  resources: [events]
-  verbs: [create, patch]
+{{- define "streaming-operator.tlsFolder" -}}
+/etc/streaming-operator/tls
 {{- end -}}
 
-{{/* Wanted where Pods run: created, compared, deleted, never changed. */}}
-{{- define "streaming-operator.rules.workloads" -}}
-- apiGroups: [""]
-  resources: [pods, configmaps]
-  verbs: [get, list, watch, create, delete]
+{{/* The name by which the API server calls the webhook; it is in the certificate. */}}
+{{- define "streaming-operator.serviceHost" -}}
+{{- printf "%s.%s.svc" (include "streaming-operator.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
-{{/* Whether a namespace is there and not on its way out. A Role in it is enough to read the namespace itself. */}}
-{{- define "streaming-operator.rules.namespaces" -}}
-- apiGroups: [""]
-  resources: [namespaces]
-  verbs: [get]
+{{/* An address with a port; called with a list of the root and the port. */}}
+{{- define "streaming-operator.address" -}}
+{{- $host := (index . 0).Values.listenAddress | default "0.0.0.0" -}}
+{{- printf "%s:%d" (contains ":" $host | ternary (printf "[%s]" $host) $host) (int (index . 1)) -}}
+{{- end -}}
+
+{{- define "streaming-operator.webhookPort" -}}
+{{- (.Values.webhook).port | default 9443 -}}
+{{- end -}}
+
+{{- define "streaming-operator.httpPort" -}}
+{{- (.Values.http).port | default 8080 -}}
+{{- end -}}
+
+{{- define "streaming-operator.servicePort" -}}
+{{- (.Values.service).port | default 443 -}}
 {{- end -}}

@@ -71,6 +71,9 @@ impl Rights {
             for place in &watched {
                 rights.add(GROUP, PLURAL, &["get", "patch"], *place, None);
                 rights.add(GROUP, "streamingpipelines/status", &["update"], *place, None);
+                // Asked of whoever sets an owner reference that blocks deletion, where the admission plugin
+                // OwnerReferencesPermissionEnforcement is on: no Pod could be made without it.
+                rights.add(GROUP, "streamingpipelines/finalizers", &["update"], *place, None);
                 let verbs = ["get", "list", "watch", "create", "patch", "delete"];
                 rights.add("apps", "controllerrevisions", &verbs, *place, None);
                 rights.add("events.k8s.io", "events", &["create", "patch"], *place, None);
