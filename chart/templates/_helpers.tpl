@@ -33,10 +33,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
   resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
   verbs: [get, list, watch, patch]
-# May the user who points a pipeline at another namespace run Pods there?
+{{- if and .Values.workloadNamespace .Values.settings.workloadAccessCheck }}
+# May the user whose pipeline lies elsewhere run Pods in the workload namespace?
 - apiGroups: [authorization.k8s.io]
   resources: [subjectaccessreviews]
   verbs: [create]
+{{- end }}
 # An orphan is removed, and the start goes on, only when our own kinds are known to the API server.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]

@@ -7,7 +7,11 @@
     reason = "a test fails by a panic"
 )]
 
+mod access;
+mod away;
 mod bed;
+mod defaults;
+mod nesting;
 
 use serde_json::{Value, json};
 use testkit::wait::{self, Seen};

@@ -69,7 +69,7 @@ const EVERYWHERE: &str = "
     yes watch            mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
     no  patch            mutatingwebhookconfigurations admissionregistration.k8s.io -      others
     no  delete           mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
-    yes create           subjectaccessreviews          authorization.k8s.io         -      -
+    no  create           subjectaccessreviews          authorization.k8s.io         -      -
     yes create           secrets                       core                         own    -
     yes watch            secrets                       core                         own    streaming-operator-tls
     yes update           secrets                       core                         own    streaming-operator-tls
