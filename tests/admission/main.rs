@@ -11,6 +11,7 @@ mod access;
 mod away;
 mod bed;
 mod defaults;
+mod dry_run;
 mod nesting;
 
 use serde_json::{Value, json};

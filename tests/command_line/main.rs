@@ -8,6 +8,7 @@
 )]
 
 mod plan;
+mod server;
 
 use std::fs::File;
 use std::io::Write;
