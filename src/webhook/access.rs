@@ -1,7 +1,7 @@
 //! May the one who asks run Pods where the pipeline's Pods would run?
 //!
 //! With one namespace for the Pods of all pipelines, whoever may write a pipeline elsewhere would run code of their own
-//! there, with its ServiceAccounts, Secrets and quota. So they must be allowed to create Pods there themselves. Pure: it
+//! there, with its service accounts, Secrets and quota. So they must be allowed to create Pods there themselves. Pure: it
 //! makes the question and reads the answer; [`super::authorizer`] asks. Must never admit what could not be asked.
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReviewSpec, SubjectAccessReviewStatus};

@@ -191,7 +191,7 @@ fn beyond_20_faults_one_last_cause_says_how_many_more() {
     assert!(message.ends_with("spec.f19: wrong, and 3 more]"), "{message}");
 }
 
-/// The body of a review whose object, or old object, has `levels` objects in its pipeline_config.
+/// The body of a review whose object, or old object, has `levels` objects in its `pipeline_config`.
 fn nested(field: &str, levels: usize) -> Vec<u8> {
     let mut review = review();
     review["request"][field]["spec"]["pipeline_config"] = json!("HERE");
