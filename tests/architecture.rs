@@ -147,6 +147,7 @@ fn no_shell_imports_the_composition_root_or_the_command_line() {
 const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
     ("api/stored.rs", "reads what others may have stored"),
     ("api/streaming_pipeline.rs", "the four open fields"),
+    ("cli/dry_run", "sends manifests as they are"),
     ("cli/input", "manifests of any kind"),
     ("cli/judge.rs", "judges manifests as the webhook does"),
     ("cli/render.rs", "prints what is rendered"),

@@ -25,7 +25,7 @@
   resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
   verbs: [get, list, watch, patch]
-{{- if .Values.workloadNamespace }}
+{{- if and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
 # May the user who has a pipeline's Pods run in another namespace run Pods there?
 - apiGroups: [authorization.k8s.io]
   resources: [subjectaccessreviews]

@@ -1,6 +1,7 @@
 //! The answer of the webhook to a document of a file, offline. Must never judge by itself: it asks the shared validation
 //! and the index of names.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,18 +15,31 @@ use crate::core::defaults::apply_defaults;
 use crate::core::valid::ValidPipeline;
 use crate::core::validation::{metadata, validate};
 use crate::core::violation::{FaultKind, Violation, Warning};
+use crate::webhook::judge::NAME_COLLISION;
 
 /// A fault as it is printed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Fault {
-    /// Its path.
+    /// Its path; empty for a fault of the whole document.
     pub(super) field: String,
     /// The rule that found it.
     pub(super) rule: &'static str,
     /// `FieldValueInvalid` and the like.
-    pub(super) reason: &'static str,
+    pub(super) reason: Cow<'static, str>,
     /// What is wrong.
     pub(super) message: String,
+}
+
+impl Fault {
+    /// Path and message, as both are told in one line.
+    pub(super) fn in_words(&self) -> String {
+        let Self { field, message, .. } = self;
+        if field.is_empty() {
+            message.clone()
+        } else {
+            format!("{field}: {message}")
+        }
+    }
 }
 
 impl From<Violation> for Fault {
@@ -33,7 +47,7 @@ impl From<Violation> for Fault {
         Self {
             field: violation.path,
             rule: violation.rule,
-            reason: violation.kind.as_str(),
+            reason: violation.kind.as_str().into(),
             message: violation.message,
         }
     }
@@ -43,6 +57,8 @@ impl From<Violation> for Fault {
 pub(super) struct Answer {
     /// The pipeline, or every fault of it.
     pub(super) pipeline: Result<Box<ValidPipeline>, Vec<Fault>>,
+    /// The faults for which it is refused: those that the object which it replaces does not have already.
+    pub(super) brought_in: Vec<Fault>,
     /// What is admitted and should still be said.
     pub(super) warnings: Vec<Warning>,
 }
@@ -54,11 +70,13 @@ pub(super) fn judge(document: &Document) -> Answer {
 
 /// Judges a document as one that replaces `old`: what may not be changed is a fault too.
 pub(super) fn judge_edit(document: &Document, old: &Document) -> Answer {
-    judge_against(document, Some(old))
+    judge_against(document, Some(&old.object))
 }
 
-fn judge_against(document: &Document, old: Option<&Document>) -> Answer {
-    let verdict = validate(&document.object, old.map(|old| &old.object));
+/// Judges a document as one that replaces the object `old`, if there is one: what may not be changed is a fault too, and
+/// what was wrong before is a warning only.
+pub(super) fn judge_against(document: &Document, old: Option<&Value>) -> Answer {
+    let verdict = validate(&document.object, old);
     let duplicate_keys = document.duplicate_keys.iter().map(|path| Violation {
         rule: "duplicate-keys",
         path: path.clone(),
@@ -71,6 +89,7 @@ fn judge_against(document: &Document, old: Option<&Document>) -> Answer {
         .chain(duplicate_keys)
         .chain(verdict.violations)
         .collect();
+    let brought_in = violations.iter().cloned().map(Fault::from).collect();
     let pipeline = if violations.is_empty() {
         parse(document)
     } else {
@@ -80,6 +99,7 @@ fn judge_against(document: &Document, old: Option<&Document>) -> Answer {
         pipeline: pipeline
             .map(Box::new)
             .map_err(|violations| violations.into_iter().map(Fault::from).collect()),
+        brought_in,
         warnings: verdict.warnings,
     }
 }
@@ -125,8 +145,8 @@ impl Names {
         };
         Some(Fault {
             field: "spec.pipeline_name".to_owned(),
-            rule: "NameCollision",
-            reason: FaultKind::Duplicate.as_str(),
+            rule: NAME_COLLISION,
+            reason: FaultKind::Duplicate.as_str().into(),
             message: format!(
                 "the name {} in namespace {} is taken by the StreamingPipeline {}/{}",
                 collision.name, collision.namespace, collision.holder.namespace, collision.holder.name

@@ -2,6 +2,7 @@
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
 mod crd;
+mod dry_run;
 mod input;
 mod judge;
 mod plan;
@@ -47,7 +48,7 @@ enum Command {
     Rules,
     /// Prints what would be created for pipelines in files, without a cluster.
     Render(render::Args),
-    /// Says whether pipelines in files are valid, as the webhook would, without a cluster.
+    /// Says whether pipelines in files are valid, as the webhook would; without a cluster, unless --server is given.
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),

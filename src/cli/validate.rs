@@ -1,4 +1,4 @@
-//! `streaming-operator validate`: the webhook's answer to files, offline, less what needs the cluster.
+//! `streaming-operator validate`: the webhook's answer to files; offline, less what needs the cluster, or with it.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,8 +7,10 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::dry_run::{self, Asked, Server};
 use super::input::{self, Document, Input, Place};
-use super::judge::{Fault, Names, judge};
+use super::judge::{Fault, Names, judge_against};
+use crate::core::violation::Warning;
 
 /// What to validate, and how to say it.
 #[derive(Debug, clap::Args)]
@@ -22,6 +24,10 @@ pub(super) struct Args {
     /// Namespace in which the Pods of all pipelines run; without it, that of each pipeline. Names collide within one.
     #[arg(long, value_name = "NAMESPACE", env = "STREAMS_WORKLOAD_NAMESPACE")]
     workload_namespace: Option<String>,
+    /// Also asks the API server of the kubeconfig, by dry runs of creates and updates: names of stored pipelines, fields
+    /// that may not change, rights, quotas, other webhooks.
+    #[arg(long)]
+    server: bool,
 }
 
 /// Form of the answer.
@@ -47,6 +53,9 @@ struct Entry {
     namespace: String,
     faults: Vec<PlacedFault>,
     warnings: Vec<PlacedWarning>,
+    /// Why the API server could not be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unasked: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -64,24 +73,45 @@ struct PlacedWarning {
     line: usize,
 }
 
-/// Validates the files. Exit code 0: no fault; 1: faults; 2: something could not be read.
+impl PlacedWarning {
+    fn in_words(&self) -> String {
+        let Self { field, message, .. } = self;
+        if field.is_empty() {
+            message.clone()
+        } else {
+            format!("{field}: {message}")
+        }
+    }
+}
+
+/// Validates the files. Exit code 0: no fault; 1: faults; 2: something could not be read; 4: the API server could not, or
+/// may not, be asked about a pipeline.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let input = input::read(&args.files).served();
+    let server = args.server.then(Server::connect);
+    let namespace = server.as_ref().map_or("default", |server| &server.namespace);
+    let input = input::read_in(namespace, &args.files).served();
     input.report();
+    let mut asked = server.map(|server| server.ask(&input.documents)).into_iter().flatten();
     let mut names = Names::default();
     let entries = input.documents.iter().map(|document| {
         let workload_namespace = args.workload_namespace.as_deref();
-        entry(document, &mut names, workload_namespace)
+        entry(document, asked.next(), &mut names, workload_namespace)
     });
     let entries: Vec<Entry> = entries.collect();
+    report_unasked(&entries);
     let is_valid = entries.iter().all(|entry| entry.faults.is_empty());
-    let code = exit_code(&input, is_valid);
+    let is_whole = entries.iter().all(|entry| entry.unasked.is_none());
+    let code = if is_whole || !input.problems.is_empty() {
+        exit_code(&input, is_valid)
+    } else {
+        ExitCode::from(4)
+    };
     let text = match args.output {
         Output::Text => text(&entries),
         Output::Github => github(&entries, &input),
         Output::Json => {
             let report = Report {
-                valid: is_valid && input.problems.is_empty(),
+                valid: is_valid && is_whole && input.problems.is_empty(),
                 documents: entries,
             };
             serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"
@@ -89,6 +119,22 @@ pub(super) fn run(args: &Args) -> ExitCode {
     };
     let mut out = std::io::stdout().lock();
     super::after_printing(out.write_all(text.as_bytes()).and_then(|()| out.flush()), code)
+}
+
+fn report_unasked(entries: &[Entry]) {
+    for entry in entries {
+        let Entry {
+            file,
+            line,
+            name,
+            namespace,
+            unasked,
+            ..
+        } = entry;
+        if let Some(why) = unasked {
+            eprintln!("{file}:{line}: {namespace}/{name}: the API server could not be asked: {why}");
+        }
+    }
 }
 
 /// 2 when something could not be read, else 1 when the answer is no, else 0.
@@ -104,18 +150,27 @@ pub(super) fn exit_code(input: &Input, is_valid: bool) -> ExitCode {
 pub(super) fn fault_line(document: &Document, fault: &Fault) -> String {
     let (namespace, name) = (document.namespace(), document.name());
     let (file, line) = (&document.place.file, document.line_of(&fault.field));
-    format!("{file}:{line}: {namespace}/{name}: {}: {}", fault.field, fault.message)
+    format!("{file}:{line}: {namespace}/{name}: {}", fault.in_words())
 }
 
-fn entry(document: &Document, names: &mut Names, workload_namespace: Option<&str>) -> Entry {
-    let answer = judge(document);
+fn entry(document: &Document, asked: Option<Asked>, names: &mut Names, workload_namespace: Option<&str>) -> Entry {
+    let (stored, told) = asked.map_or((None, None), |asked| (asked.stored, Some(asked.told)));
+    let answer = judge_against(document, stored.as_ref());
     let faults = match &answer.pipeline {
         Ok(pipeline) => names
             .claim(document, pipeline, workload_namespace)
             .into_iter()
             .collect(),
+        // What is wrong with the stored object too refuses nothing.
+        Err(_) if stored.is_some() => answer.brought_in.clone(),
         Err(faults) => faults.clone(),
     };
+    let (found_there, said_there, unasked) = told.unwrap_or_default().into_parts();
+    let faults = dry_run::join(faults, found_there);
+    let is_refused = |field: &str| faults.iter().any(|fault| fault.field == field);
+    let mut here = answer.warnings;
+    // That a field is dropped is no news where it is a fault.
+    here.retain(|warning| warning.rule != "unknown-field" || !is_refused(&warning.path));
     let Place {
         file,
         document: number,
@@ -134,17 +189,31 @@ fn entry(document: &Document, names: &mut Names, workload_namespace: Option<&str
                 fault,
             })
             .collect(),
-        warnings: answer
-            .warnings
-            .into_iter()
-            .map(|warning| PlacedWarning {
-                line: document.line_of(&warning.path),
-                field: warning.path,
-                rule: warning.rule,
-                message: warning.message,
-            })
-            .collect(),
+        warnings: warnings(document, here, said_there),
+        unasked,
     }
+}
+
+/// What was found here, and what the API server says besides: a line each, with a path in front where there is one.
+fn warnings(document: &Document, here: Vec<Warning>, there: Vec<String>) -> Vec<PlacedWarning> {
+    let known: Vec<String> = here.iter().map(ToString::to_string).collect();
+    let here = here
+        .into_iter()
+        .map(|warning| (warning.path, warning.rule, warning.message));
+    let there = there.into_iter().filter(|text| !known.contains(text));
+    let there = there.map(|text| match text.split_once(": ") {
+        Some((path, message)) if path.starts_with("spec") && !path.contains(' ') => {
+            (path.to_owned(), dry_run::RULE, message.to_owned())
+        }
+        _ => (String::new(), dry_run::RULE, text),
+    });
+    let placed = here.chain(there).map(|(field, rule, message)| PlacedWarning {
+        line: document.line_of(&field),
+        field,
+        rule,
+        message,
+    });
+    placed.collect()
 }
 
 fn text(entries: &[Entry]) -> String {
@@ -153,26 +222,21 @@ fn text(entries: &[Entry]) -> String {
         let Entry {
             file, name, namespace, ..
         } = entry;
-        if entry.faults.is_empty() {
+        if entry.faults.is_empty() && entry.unasked.is_none() {
             put(
                 &mut text,
                 format_args!("{file}:{}: {namespace}/{name}: valid", entry.line),
             );
         }
         for PlacedFault { fault, line } in &entry.faults {
-            let Fault { field, message, .. } = fault;
-            put(
-                &mut text,
-                format_args!("{file}:{line}: {namespace}/{name}: {field}: {message}"),
-            );
+            let fault = fault.in_words();
+            put(&mut text, format_args!("{file}:{line}: {namespace}/{name}: {fault}"));
         }
-        for PlacedWarning {
-            field, message, line, ..
-        } in &entry.warnings
-        {
+        for warning in &entry.warnings {
+            let (line, warning) = (warning.line, warning.in_words());
             put(
                 &mut text,
-                format_args!("{file}:{line}: {namespace}/{name}: warning: {field}: {message}"),
+                format_args!("{file}:{line}: {namespace}/{name}: warning: {warning}"),
             );
         }
     }
@@ -192,14 +256,14 @@ fn github(entries: &[Entry], input: &Input) -> String {
     }
     for entry in entries {
         for PlacedFault { fault, line } in &entry.faults {
-            let message = format!("{}: {}", fault.field, fault.message);
-            command("error", &entry.file, *line, &message);
+            command("error", &entry.file, *line, &fault.in_words());
         }
-        for PlacedWarning {
-            field, message, line, ..
-        } in &entry.warnings
-        {
-            command("warning", &entry.file, *line, &format!("{field}: {message}"));
+        if let Some(why) = &entry.unasked {
+            let message = format!("the API server could not be asked: {why}");
+            command("error", &entry.file, entry.line, &message);
+        }
+        for warning in &entry.warnings {
+            command("warning", &entry.file, warning.line, &warning.in_words());
         }
     }
     text

@@ -31,6 +31,7 @@ use crate::controller::{self, Clock, Context, World};
 use crate::leader::{self, LeaseSettings, WriteGate};
 use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, probes, tls};
 use crate::telemetry::Metrics;
+use crate::webhook::authorizer::{Authorizer, Times};
 use crate::webhook::{self, Names};
 
 use parts::{Admission, Parts, Task};
@@ -283,8 +284,14 @@ impl Operator {
             source: settings.certificate.source(&self.namespace),
             webhook_config_name: settings.config_name.clone(),
         };
+        // A follower serves admission too, so this client has no gate.
+        let authorizer = self.settings.guarded_namespace().map(|namespace| {
+            let namespace = namespace.to_owned();
+            Arc::new(Authorizer::new(reads.clone(), namespace, Times::default()))
+        });
         let routes = webhook::router(webhook::Deps {
             names,
+            authorizer,
             metrics: self.metrics.clone(),
             limits: WorkLimits::default(),
         });

@@ -60,6 +60,8 @@ pub struct WebhookSettings {
     pub config_name: String,
     /// How long names stay reserved.
     pub reservation_ttl: Duration,
+    /// Whether users must be allowed to create Pods in the workload namespace, where there is one.
+    pub workload_access_check: bool,
     /// How long it is served on after the operator was told to stop.
     pub shutdown_delay: Duration,
 }
@@ -71,6 +73,16 @@ pub enum Certificate {
     SelfMade(Policy),
     /// A mounted folder.
     Files(PathBuf),
+}
+
+impl Settings {
+    /// The namespace in which users must be allowed to create Pods; `None`: nobody is asked about.
+    pub(super) fn guarded_namespace(&self) -> Option<&str> {
+        let webhook = self.webhook.as_ref()?;
+        self.workload_namespace
+            .as_deref()
+            .filter(|_| webhook.workload_access_check)
+    }
 }
 
 impl Certificate {

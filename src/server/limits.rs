@@ -67,6 +67,8 @@ pub struct WorkLimits {
     pub waiting: usize,
     /// How long a request may take from its header to its answer.
     pub deadline: Duration,
+    /// How long a body may be on its way before its place goes to a request that finds none.
+    pub slow_body: Duration,
     /// Longest body, in bytes.
     pub body_max_bytes: usize,
 }
@@ -74,12 +76,14 @@ pub struct WorkLimits {
 impl Default for WorkLimits {
     /// Judging takes well under a millisecond of one core, so 64 at work and 256 waiting are answered far within the
     /// deadline. That is 1 s below the 5 s after which the API server gives up, so that it hears our reason. A body
-    /// carries two objects, each of which etcd holds to 1.5 MiB (2 MiB in transit): 8 MiB leave room for both.
+    /// carries two objects, each of which etcd holds to 1.5 MiB (2 MiB in transit): 8 MiB leave room for both. An API
+    /// server has the whole body at hand and sends it within milliseconds: half a second is no API server's.
     fn default() -> Self {
         Self {
             at_work: 64,
             waiting: 256,
             deadline: Duration::from_secs(4),
+            slow_body: Duration::from_millis(500),
             body_max_bytes: 8 * 1024 * 1024,
         }
     }

@@ -138,7 +138,7 @@ label_values! {
     AdmissionOutcome {
         /// Admitted.
         Allowed = "allowed",
-        /// Refused for faults of the object.
+        /// Refused for faults of the object, or because of who asks.
         Denied = "denied",
         /// The request was malformed.
         Malformed = "malformed",

@@ -59,12 +59,12 @@ pub fn validate(request: &Request, names: &Names, now: Timestamp) -> Answer {
             ..Answer::default()
         };
     }
-    Answer::invalid(&request.display_name(), &violations, warnings)
+    Answer::invalid(request.display_name(), &violations, warnings)
 }
 
 /// Whether the request is none to judge: our configurations ask about CREATE and UPDATE of whole objects only, and what
 /// is being deleted must be able to lose its finalizers whatever else is wrong with it.
-fn passes_unseen(request: &Request) -> bool {
+pub(super) fn passes_unseen(request: &Request) -> bool {
     request.operation == Operation::Other || !request.sub_resource.is_empty() || request.is_being_deleted()
 }
 

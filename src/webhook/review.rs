@@ -4,9 +4,13 @@
 //! patch of an answer is base64 text. Must never fail without the uid when there is one: an answer without it is
 //! reported to the user as a broken webhook instead of as what is wrong.
 
+mod shallow;
+
+use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::api::stored::decode_spec;
 use crate::api::{StreamingPipelineSpec, meta};
@@ -43,6 +47,8 @@ pub struct Request {
     pub name: String,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    /// Who asks, as the API server has authenticated them.
+    pub user: UserInfo,
     /// The object as it would be stored.
     pub object: Value,
     /// The stored object that an update would replace.
@@ -69,25 +75,51 @@ pub enum NotAReview {
     NoRequest,
 }
 
+/// What a body holds of a review. The small parts are taken as whatever they are, so that one of a wrong type does not
+/// hide the uid; the objects as text, so that each is read by itself.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Envelope<'a> {
+    api_version: Value,
+    kind: Value,
+    #[serde(borrow)]
+    request: Option<RawRequest<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RawRequest<'a> {
+    uid: Value,
+    kind: Value,
+    operation: Value,
+    sub_resource: Value,
+    namespace: Value,
+    name: Value,
+    dry_run: Value,
+    user_info: Value,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    old_object: Option<&'a RawValue>,
+}
+
 /// Reads a body.
 ///
 /// Fails when there is no uid to answer to; any other fault is part of the result.
 pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
-    let review: Value = match serde_json::from_slice(body) {
-        Ok(review) => review,
-        Err(error) => return unreadable(body, &error),
-    };
-    let Value::Object(mut review) = review else {
-        return Err(NotAReview::NoRequest);
-    };
-    let Some(Value::Object(request)) = review.remove("request") else {
-        return Err(NotAReview::NoRequest);
-    };
-    let uid = text(&request, "uid");
+    let review: Envelope<'_> = serde_json::from_slice(body).map_err(|error| {
+        if error.is_data() {
+            NotAReview::NoRequest
+        } else {
+            NotAReview::NotJson(error.to_string())
+        }
+    })?;
+    let request = review.request.ok_or(NotAReview::NoRequest)?;
+    let uid = text(&request.uid).to_owned();
     if uid.is_empty() {
         return Err(NotAReview::NoRequest);
     }
-    let is_review = text(&review, "kind") == KIND && text(&review, "apiVersion") == API_VERSION;
+    let is_review = text(&review.kind) == KIND && text(&review.api_version) == API_VERSION;
     let request = if is_review {
         decode_request(request)
     } else {
@@ -96,63 +128,52 @@ pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
     Ok(Review { uid, request })
 }
 
-/// What is valid JSON and still cannot be read, such as an object nested too deep, is answered to its uid.
-fn unreadable(body: &[u8], error: &serde_json::Error) -> Result<Review, NotAReview> {
-    #[derive(Deserialize)]
-    struct Envelope {
-        request: Uid,
-    }
-    #[derive(Deserialize)]
-    struct Uid {
-        uid: String,
-    }
-    let envelope: Envelope = serde_json::from_slice(body).map_err(|_| NotAReview::NotJson(error.to_string()))?;
-    Ok(Review {
-        uid: envelope.request.uid,
-        request: Err(format!(
-            "the object cannot be read: {error}; make it less deep, or leave out what is no plain JSON"
-        )),
-    })
-}
-
-fn decode_request(mut request: Map<String, Value>) -> Result<Request, String> {
-    let kind = match request.get("kind") {
-        Some(Value::Object(kind)) => kind.clone(),
-        _ => Map::new(),
-    };
-    let (group, version, kind) = (text(&kind, "group"), text(&kind, "version"), text(&kind, "kind"));
-    if (group.as_str(), version.as_str(), kind.as_str()) != (meta::GROUP, meta::VERSION, meta::KIND) {
+fn decode_request(request: RawRequest<'_>) -> Result<Request, String> {
+    let of_kind = |field| request.kind.get(field).map(text).unwrap_or_default();
+    let (group, version, kind) = (of_kind("group"), of_kind("version"), of_kind("kind"));
+    if (group, version, kind) != (meta::GROUP, meta::VERSION, meta::KIND) {
         return Err(format!(
             "this webhook judges {} of {} only, not kind {kind:?} of {group:?} in version {version:?}; correct the rules of the webhook configuration",
             meta::KIND,
             meta::API_VERSION
         ));
     }
-    let operation = match text(&request, "operation").as_str() {
+    let operation = match text(&request.operation) {
         "CREATE" => Operation::Create,
         "UPDATE" => Operation::Update,
         _ => Operation::Other,
     };
-    let object = take_object(&mut request, "object");
-    let old_object = take_object(&mut request, "oldObject");
-    let object = match (object, operation) {
-        (Some(object), _) => object,
-        (None, Operation::Other) => Value::Null,
-        (None, _) => return Err("request.object is missing".to_owned()),
+    let object = match request.object {
+        Some(object) => read_object(object, "{}")
+            .map_err(|error| format!("the object cannot be read: {error}; leave out what is no plain JSON"))?,
+        None => Value::Null,
     };
-    let name = match text(&request, "name") {
-        name if name.is_empty() => metadata_text(&object, "name"),
+    if operation != Operation::Other && !object.is_object() {
+        return Err("request.object is missing".to_owned());
+    }
+    // Of a stored object that cannot be read nothing is known: then every fault of the new one is new.
+    let old_object = request.old_object.and_then(|old| read_object(old, "null").ok());
+    let name = match text(&request.name) {
+        "" => metadata_text(&object, "name"),
         name => name,
     };
     Ok(Request {
         operation,
-        sub_resource: text(&request, "subResource"),
-        namespace: text(&request, "namespace"),
-        name,
-        dry_run: request.get("dryRun") == Some(&Value::Bool(true)),
+        sub_resource: text(&request.sub_resource).to_owned(),
+        namespace: text(&request.namespace).to_owned(),
+        name: name.to_owned(),
+        dry_run: request.dry_run == Value::Bool(true),
+        user: serde_json::from_value(request.user_info).unwrap_or_default(),
+        old_object: old_object.filter(Value::is_object),
         object,
-        old_object,
     })
+}
+
+/// Reads an object. One that is nested deeper than the reader goes is read down to [`shallow::LEVELS_READ`], with `stand_in` for
+/// what lies below. A new and a stored object have different ones: nobody compared what was cut off, so it must not
+/// look unchanged.
+fn read_object(text: &RawValue, stand_in: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text.get()).or_else(|_| serde_json::from_str(&shallow::shallow(text.get(), stand_in)))
 }
 
 impl Request {
@@ -176,27 +197,22 @@ impl Request {
 
     /// What a person knows the object by: its name, or what the name will begin with.
     #[must_use]
-    pub fn display_name(&self) -> String {
+    pub fn display_name(&self) -> &str {
         if self.name.is_empty() {
             metadata_text(&self.object, "generateName")
         } else {
-            self.name.clone()
+            &self.name
         }
     }
 }
 
-fn text(object: &Map<String, Value>, field: &str) -> String {
-    let text = object.get(field).and_then(Value::as_str);
-    text.unwrap_or_default().to_owned()
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
-fn metadata_text(object: &Value, field: &str) -> String {
-    let metadata = object.get("metadata").and_then(Value::as_object);
-    metadata.map(|metadata| text(metadata, field)).unwrap_or_default()
-}
-
-fn take_object(request: &mut Map<String, Value>, field: &str) -> Option<Value> {
-    request.remove(field).filter(Value::is_object)
+fn metadata_text<'a>(object: &'a Value, field: &str) -> &'a str {
+    let metadata = object.get("metadata").and_then(|metadata| metadata.get(field));
+    metadata.map(text).unwrap_or_default()
 }
 
 /// What was decided about a request.
@@ -221,6 +237,22 @@ impl Answer {
     #[must_use]
     pub fn unavailable(why: &str) -> Self {
         Self::refused(failure(503, "ServiceUnavailable", why.to_owned()))
+    }
+
+    /// Refused because of who asks. `why` goes on after the name of the object, as in the API server's own refusals:
+    /// `streamingpipelines.streams.sentry.io "checkout" is forbidden: <why>`.
+    #[must_use]
+    pub fn forbidden(name: &str, why: &str) -> Self {
+        let message = format!("{}.{} {name:?} is forbidden: {why}", meta::PLURAL, meta::GROUP);
+        let mut status = failure(403, "Forbidden", message);
+        status.details = Some(StatusDetails {
+            group: Some(meta::GROUP.to_owned()),
+            // The API server puts the resource here, not the kind, in this kind of refusal.
+            kind: Some(meta::PLURAL.to_owned()),
+            name: Some(name.to_owned()),
+            ..StatusDetails::default()
+        });
+        Self::refused(status)
     }
 
     /// Refused for the faults of the object: a `Status` as the API server gives it for its own kinds, with a cause for

@@ -15,10 +15,12 @@ use http::{HeaderMap, Request, StatusCode, header};
 use jiff::Timestamp;
 use tokio::time::{Instant, timeout};
 
+use super::authorizer::Authorizer;
 use super::judge;
 use super::manifests::{MUTATE_PATH, VALIDATE_PATH};
 use super::names::Names;
 use super::review::{self, Answer, NotAReview, Operation};
+use crate::server::gate::InHand;
 use crate::server::{Gate, WorkLimits};
 use crate::telemetry::Metrics;
 use crate::telemetry::labels::{AdmissionKind, AdmissionOperation, AdmissionOutcome, AdmissionPath};
@@ -28,10 +30,12 @@ use crate::telemetry::labels::{AdmissionKind, AdmissionOperation, AdmissionOutco
 const LARGE_BODY_BYTES: usize = 128 * 1024;
 
 /// What the routes work with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Deps {
     /// Who holds which names.
     pub names: Arc<Names>,
+    /// Who may run Pods in the workload namespace; `None`: nobody is asked.
+    pub authorizer: Option<Arc<Authorizer>>,
     /// Where requests are counted.
     pub metrics: Metrics,
     /// What bounds the requests.
@@ -93,7 +97,7 @@ impl App {
     }
 
     async fn take(&self, path: AdmissionPath, request: Request<Body>) -> Judged {
-        let place = match self.gate.enter() {
+        let place = match self.gate.enter().await {
             Ok(place) => place,
             Err(overloaded) => return Judged::unread(AdmissionOutcome::Overloaded, overloaded),
         };
@@ -102,54 +106,98 @@ impl App {
             let text = "Content-Type must be application/json\n";
             return Judged::unread(AdmissionOutcome::Malformed, (StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
-        let body = match read(body, self.deps.limits.body_max_bytes).await {
-            Ok(body) => body,
-            Err(fault) => return Judged::unread(AdmissionOutcome::Malformed, fault),
+        let body = match place.receive(read(body, self.deps.limits.body_max_bytes)).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(fault)) => return Judged::unread(AdmissionOutcome::Malformed, fault),
+            Err(too_slow) => return Judged::unread(AdmissionOutcome::Overloaded, too_slow),
         };
-        let Some(slot) = place.slot().await else {
-            return Judged::unread(AdmissionOutcome::Unavailable, StatusCode::SERVICE_UNAVAILABLE);
-        };
-        if body.len() < LARGE_BODY_BYTES {
-            return judge(path, &body, &self.deps.names);
+        self.answer(path, &place, body).await.unwrap_or_else(|judged| *judged)
+    }
+
+    /// Reads, asks and judges; either way what is answered. Reading and judging take a slot each, asking none: an API
+    /// server that is slow to say who may do what must not hold up those who need not be asked about.
+    async fn answer(&self, path: AdmissionPath, place: &InHand, body: Vec<u8>) -> Result<Judged, Box<Judged>> {
+        let is_large = body.len() >= LARGE_BODY_BYTES;
+        let read = work(place, is_large, move || decode(&body)).await??;
+        if path == AdmissionPath::Validate
+            && let Some(authorizer) = &self.deps.authorizer
+            && let Some(objection) = authorizer.objection(&read.request).await
+        {
+            return Ok(read.judged(&objection));
         }
         let names = Arc::clone(&self.deps.names);
-        let work = move || {
-            let judged = judge(path, &body, &names);
-            drop(slot);
-            judged
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-            tracing::error!("an admission request ended without an answer: {error}");
-            Judged::unread(AdmissionOutcome::Unavailable, StatusCode::INTERNAL_SERVER_ERROR)
+        work(place, is_large, move || {
+            let answer = match path {
+                AdmissionPath::Mutate => judge::mutate(&read.request),
+                AdmissionPath::Validate => judge::validate(&read.request, &names, Timestamp::now()),
+            };
+            read.judged(&answer)
         })
+        .await
     }
 }
 
-fn judge(path: AdmissionPath, body: &[u8], names: &Names) -> Judged {
-    let review = match review::decode(body) {
-        Ok(review) => review,
-        Err(fault) => return Judged::unread(AdmissionOutcome::Malformed, fault),
+/// Does a piece of work in a slot: at once, or on a thread for blocking work. Fails with what is answered instead.
+async fn work<T: Send + 'static>(
+    place: &InHand,
+    is_large: bool,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Box<Judged>> {
+    let Some(slot) = place.slot().await else {
+        return Err(Box::new(Judged::unread(
+            AdmissionOutcome::Unavailable,
+            StatusCode::SERVICE_UNAVAILABLE,
+        )));
     };
-    let request = match review.request {
-        Ok(request) => request,
+    if !is_large {
+        return Ok(job());
+    }
+    let job = move || {
+        let done = job();
+        drop(slot);
+        done
+    };
+    tokio::task::spawn_blocking(job).await.map_err(|error| {
+        tracing::error!("an admission request ended without an answer: {error}");
+        Box::new(Judged::unread(
+            AdmissionOutcome::Unavailable,
+            StatusCode::INTERNAL_SERVER_ERROR,
+        ))
+    })
+}
+
+/// A review that can be judged.
+struct Read {
+    uid: String,
+    request: review::Request,
+}
+
+impl Read {
+    fn judged(&self, answer: &Answer) -> Judged {
+        Judged {
+            response: encode(&self.uid, answer),
+            kind: AdmissionKind::StreamingPipeline,
+            operation: match self.request.operation {
+                Operation::Create => AdmissionOperation::Create,
+                Operation::Update => AdmissionOperation::Update,
+                Operation::Other => AdmissionOperation::Other,
+            },
+            outcome: outcome(answer),
+        }
+    }
+}
+
+fn decode(body: &[u8]) -> Result<Read, Box<Judged>> {
+    let review = review::decode(body).map_err(|fault| Box::new(Judged::unread(AdmissionOutcome::Malformed, fault)))?;
+    match review.request {
+        Ok(request) => Ok(Read {
+            uid: review.uid,
+            request,
+        }),
         Err(why) => {
             let response = encode(&review.uid, &Answer::malformed(&why));
-            return Judged::unread(AdmissionOutcome::Malformed, response);
+            Err(Box::new(Judged::unread(AdmissionOutcome::Malformed, response)))
         }
-    };
-    let answer = match path {
-        AdmissionPath::Mutate => judge::mutate(&request),
-        AdmissionPath::Validate => judge::validate(&request, names, Timestamp::now()),
-    };
-    Judged {
-        response: encode(&review.uid, &answer),
-        kind: AdmissionKind::StreamingPipeline,
-        operation: match request.operation {
-            Operation::Create => AdmissionOperation::Create,
-            Operation::Update => AdmissionOperation::Update,
-            Operation::Other => AdmissionOperation::Other,
-        },
-        outcome: outcome(&answer),
     }
 }
 

@@ -26,10 +26,10 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-static CLUSTER: Shared = Shared::new(Options::api_server());
+pub(crate) static CLUSTER: Shared = Shared::new(Options::api_server());
 
 /// The configurations have one name, so one webhook at a time is installed.
-static TURN: Mutex<()> = Mutex::const_new(());
+pub(crate) static TURN: Mutex<()> = Mutex::const_new(());
 
 const HOURS: fn(u64) -> Duration = |hours| Duration::from_secs(hours * 3600);
 
@@ -185,6 +185,24 @@ impl Bed {
             .expect("the webhook defaults");
     }
 
+    /// Removes both configurations, as in the docs of what to do when the operator does not come back.
+    pub(crate) async fn remove_webhooks(&self) {
+        let kinds = "mutatingwebhookconfiguration,validatingwebhookconfiguration";
+        self.kubectl(&["delete", kinds, "streaming-operator"])
+            .await
+            .expect("they are deleted");
+        let mut broken = manifest("broken");
+        broken["spec"]["segment_id"] = json!(7);
+        let look = async || {
+            let stored = self.apply_with(&broken, &["--dry-run=server"]).await;
+            Ok(Seen::when(stored, Result::is_ok))
+        };
+        wait::until("nobody to judge", wait::DEADLINE, look)
+            .await
+            .expect("what only the webhook refuses")
+            .expect("it is admitted");
+    }
+
     /// Ends the webhook.
     pub(crate) async fn stop(&mut self) {
         self.cancel.cancel();
@@ -289,6 +307,7 @@ fn run(
     let config = tls::server_config(served).expect("a TLS configuration");
     let router = webhook::router(webhook::Deps {
         names,
+        authorizer: None,
         metrics,
         limits: WorkLimits::default(),
     });

@@ -7,9 +7,14 @@
     reason = "a test fails by a panic"
 )]
 
+mod access;
+mod away;
 mod bed;
 mod collisions;
+mod defaults;
+mod dry_run;
 mod forms;
+mod nesting;
 mod offline;
 mod ratchet;
 mod rules;

@@ -35,7 +35,7 @@ const SET: [(&str, &[&str]); 4] = [
          settings.leaderElect=false,settings.leaseDuration=30s,settings.renewDeadline=20s,settings.retryPeriod=4s,\
          settings.leafLifetime=1000h,settings.caLifetime=2000h,settings.caOverlap=12h,settings.waitingGrace=1m,\
          settings.terminatingGrace=2m,settings.gateGrace=3m,settings.backoffBase=4s,settings.backoffMax=5m,\
-         settings.backoffReset=6m,settings.reservationTtl=7s,settings.maxPodWritesInFlight=8,\
+         settings.backoffReset=6m,settings.reservationTtl=7s,settings.workloadAccessCheck=false,settings.maxPodWritesInFlight=8,\
          settings.pipelineMetrics=false,settings.shutdownDelay=9s,settings.logFormat=json",
         &[
             "--namespace=ops",
@@ -64,6 +64,7 @@ const SET: [(&str, &[&str]); 4] = [
             "--backoff-max=5m",
             "--backoff-reset=6m",
             "--reservation-ttl=7s",
+            "--workload-access-check=false",
             "--max-pod-writes-in-flight=8",
             "--pipeline-metrics=false",
             "--shutdown-delay=9s",

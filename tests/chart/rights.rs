@@ -249,10 +249,11 @@ async fn without_any_one_of_its_rights_the_operator_does_not_start_and_names_it(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_where_it_watches_one_namespace() {
+async fn nor_where_it_watches_one_namespace_and_runs_pods_in_another() {
     let cluster = cluster().await;
     let own = cluster.namespace("own").await.unwrap();
     let watched = cluster.namespace("watched").await.unwrap();
-    let values = format!("crds.install=false,watchNamespaces={{{watched}}}");
+    let pods = cluster.namespace("pods").await.unwrap();
+    let values = format!("crds.install=false,watchNamespaces={{{watched}}},workloadNamespace={pods}");
     each_is_needed(cluster, &own, &values, 40).await;
 }

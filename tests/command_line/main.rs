@@ -9,6 +9,7 @@
 
 mod odd_input;
 mod plan;
+mod server;
 
 use std::fs::File;
 use std::io::Write;

@@ -23,6 +23,7 @@ use streaming_operator::certs::authority::{new_authority, new_leaf};
 use streaming_operator::certs::pair::Pair;
 use streaming_operator::server::{Limits, Transport, WorkLimits, serve, tls};
 use streaming_operator::telemetry::Metrics;
+use streaming_operator::webhook::authorizer::Authorizer;
 use streaming_operator::webhook::{Deps, Names, router};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -51,22 +52,38 @@ impl Bed {
         let names = Names::new(None, Duration::from_secs(30));
         names.observe(&Event::Init);
         names.observe(&Event::InitDone);
-        Self::run(names, limits, work).await
+        Self::run(names, None, limits, work).await
+    }
+
+    /// With somebody who knows what users may do.
+    pub(crate) async fn start_guarded(authorizer: Authorizer) -> Self {
+        let names = Names::new(None, Duration::from_secs(30));
+        names.observe(&Event::Init);
+        names.observe(&Event::InitDone);
+        let authorizer = Some(Arc::new(authorizer));
+        Self::run(
+            names,
+            authorizer,
+            Limits::webhook(Duration::ZERO),
+            WorkLimits::default(),
+        )
+        .await
     }
 
     /// With an index of names that has seen no whole list yet.
     pub(crate) async fn start_unsynced() -> Self {
         let names = Names::new(None, Duration::from_secs(30));
-        Self::run(names, Limits::webhook(Duration::ZERO), WorkLimits::default()).await
+        Self::run(names, None, Limits::webhook(Duration::ZERO), WorkLimits::default()).await
     }
 
-    async fn run(names: Names, limits: Limits, work: WorkLimits) -> Self {
+    async fn run(names: Names, authorizer: Option<Arc<Authorizer>>, limits: Limits, work: WorkLimits) -> Self {
         let authority = new_authority(Timestamp::now(), SignedDuration::from_hours(1)).expect("an authority");
         let served = Arc::new(ServingCertificate::default());
         let config = tls::server_config(Arc::clone(&served) as Arc<_>).expect("a TLS configuration");
         let metrics = Metrics::new("0", "0", false);
         let router = router(Deps {
             names: Arc::new(names),
+            authorizer,
             metrics: metrics.clone(),
             limits: work,
         });

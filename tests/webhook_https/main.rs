@@ -7,30 +7,19 @@
     reason = "a test fails by a panic"
 )]
 
+mod access;
 mod bed;
 mod reviews;
-
-use std::time::Duration;
+mod slow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use streaming_operator::server::{Limits, WorkLimits};
 
 use bed::{Answer, Bed, Client};
 use reviews::{create, object, update};
 
 const JSON: &str = "application/json";
-
-/// One request at a time, and none waits.
-fn one_place() -> WorkLimits {
-    WorkLimits {
-        at_work: 1,
-        waiting: 0,
-        deadline: Duration::from_secs(60),
-        ..WorkLimits::default()
-    }
-}
 
 fn causes(answer: &Answer) -> Vec<(String, String)> {
     let causes = answer.review()["response"]["status"]["details"]["causes"].clone();
@@ -290,36 +279,6 @@ async fn answers_are_counted_by_outcome() {
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
-}
-
-#[tokio::test]
-async fn without_a_place_a_request_is_refused_before_its_body_is_read() {
-    let bed = Bed::start_with(Limits::webhook(Duration::ZERO), one_place()).await;
-    let mut slow = bed.client().await.post_in_parts("/validate", JSON).await;
-    slow.is_being_read().await;
-    let mut unread = bed.client().await.post_in_parts("/validate", JSON).await;
-    let answer = unread.answer().await;
-    assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")));
-    slow.send("{}").await;
-    slow.end();
-    assert_eq!(slow.answer().await.status, 400, "the slow one was not disturbed");
-    let answer = bed
-        .client()
-        .await
-        .post("/validate", JSON, &create(&object("checkout")))
-        .await;
-    assert_eq!(answer.status, 200, "its place is free again");
-}
-
-#[tokio::test]
-async fn a_body_that_does_not_come_is_answered_within_the_deadline() {
-    let limits = WorkLimits {
-        deadline: Duration::from_millis(100),
-        ..WorkLimits::default()
-    };
-    let bed = Bed::start_with(Limits::webhook(Duration::ZERO), limits).await;
-    let mut slow = bed.client().await.post_in_parts("/validate", JSON).await;
-    assert_eq!(slow.answer().await.status, 503);
 }
 
 #[tokio::test]

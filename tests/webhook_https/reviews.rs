@@ -60,6 +60,13 @@ pub(crate) fn create_with(object: &Value, dry_run: bool) -> Vec<u8> {
     review("CREATE", object, &Value::Null, dry_run)
 }
 
+/// `review` as `user` would have caused it.
+pub(crate) fn by(user: &str, review: &[u8]) -> Vec<u8> {
+    let mut review: Value = serde_json::from_slice(review).expect("a review");
+    review["request"]["userInfo"] = json!({"username": user, "groups": ["system:authenticated"]});
+    review.to_string().into_bytes()
+}
+
 /// A review of the replacement of `old` by `new`.
 pub(crate) fn update(new: &Value, old: &Value) -> Vec<u8> {
     review("UPDATE", new, old, false)

@@ -29,6 +29,8 @@ pub(super) struct Input {
     pub(super) problems: Vec<Problem>,
     /// Documents of other kinds.
     pub(super) skipped: Vec<Skipped>,
+    /// The namespace of documents that name none.
+    namespace: String,
 }
 
 /// A StreamingPipeline in a file.
@@ -36,7 +38,7 @@ pub(super) struct Input {
 pub(super) struct Document {
     /// Where it stands.
     pub(super) place: Place,
-    /// The object, without defaults, but with the namespace `default` when it names none.
+    /// The object, without defaults, but with a namespace when it names none.
     pub(super) object: Value,
     /// Keys that occur twice in one object, each with its path.
     pub(super) duplicate_keys: Vec<String>,
@@ -86,6 +88,11 @@ impl Document {
             .unwrap_or_default()
     }
 
+    /// `metadata.name`; `None` when the API server is to make one up, or there is none.
+    pub(super) fn given_name(&self) -> Option<&str> {
+        self.metadata("name").filter(|name| !name.is_empty())
+    }
+
     fn metadata(&self, field: &str) -> Option<&str> {
         self.object.get("metadata")?.get(field)?.as_str()
     }
@@ -105,9 +112,17 @@ impl Document {
     }
 }
 
-/// Reads files, folders (with all below them) and `-`, which is stdin.
+/// Reads files, folders (with all below them) and `-`, which is stdin. What names no namespace is in `default`.
 pub(super) fn read(paths: &[String]) -> Input {
-    let mut input = Input::default();
+    read_in("default", paths)
+}
+
+/// [`read`]; what names no namespace is in `namespace`.
+pub(super) fn read_in(namespace: &str, paths: &[String]) -> Input {
+    let mut input = Input {
+        namespace: namespace.to_owned(),
+        ..Input::default()
+    };
     for path in paths {
         if path == "-" {
             let mut bytes = Vec::new();
@@ -208,7 +223,7 @@ impl Input {
         let (version, kind) = (text("apiVersion"), text("kind"));
         match (version, kind) {
             (meta::API_VERSION, meta::KIND) => {
-                set_namespace(&mut object);
+                set_namespace(&mut object, &self.namespace);
                 self.documents.push(Document {
                     place,
                     object,
@@ -296,11 +311,11 @@ fn serve_numbers(value: &mut Value, at: &At<'_>) -> Result<(), (FieldPath, Strin
     }
 }
 
-fn set_namespace(object: &mut Value) {
+fn set_namespace(object: &mut Value, namespace: &str) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        let namespace = metadata.entry("namespace").or_insert(Value::Null);
-        if namespace.is_null() {
-            *namespace = Value::String("default".to_owned());
+        let own = metadata.entry("namespace").or_insert(Value::Null);
+        if own.is_null() {
+            *own = Value::String(namespace.to_owned());
         }
     }
 }

@@ -113,6 +113,10 @@ pub(in crate::cli) struct RunArgs {
         default_value = "30s"
     )]
     pub(super) reservation_ttl: String,
+    /// With --workload-namespace: whether whoever creates a pipeline, or changes its spec, must be allowed to create Pods
+    /// there.
+    #[arg(long, env = "STREAMS_WORKLOAD_ACCESS_CHECK", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
+    pub(super) workload_access_check: String,
     /// Most creates and deletes of Pods at once, over all pipelines.
     #[arg(
         long,

@@ -145,6 +145,7 @@ impl Faults {
         let addr = self.parse("--webhook-addr", &args.webhook_addr, ADDRESS);
         let certificate = self.certificate(args);
         let reservation_ttl = self.duration("--reservation-ttl", &args.reservation_ttl);
+        let workload_access_check = self.boolean("--workload-access-check", &args.workload_access_check);
         // Zero is right here: a test, or an operator that nobody calls any more.
         let shutdown_delay =
             if args.shutdown_delay == "0" || go_duration(&args.shutdown_delay).is_some_and(|d| d.is_zero()) {
@@ -164,6 +165,7 @@ impl Faults {
             certificate,
             config_name: args.webhook_config_name.clone(),
             reservation_ttl,
+            workload_access_check,
             shutdown_delay,
         })
     }

@@ -15,6 +15,8 @@ const SPEC_BYTES_MAX: usize = 700 * 1024;
 /// Most levels of objects and lists in a field that may hold anything. Readers of JSON commonly stop at 128, and in a
 /// list of revisions a template lies deeper than in the spec. Kubernetes' own objects have about 15.
 const NESTING_LEVELS_MAX: usize = 64;
+/// The most levels that are told as a number.
+const LEVELS_TOLD_MAX: usize = 90;
 
 /// Rule: the text of the config is not too long.
 pub(super) fn config(subject: &Subject<'_>) -> Vec<Finding> {
@@ -44,7 +46,13 @@ pub(super) fn nesting(subject: &Subject<'_>) -> Vec<Finding> {
     let found = fields.into_iter().filter_map(|(field, object)| {
         let levels = 1 + object?.values().map(levels).max().unwrap_or(0);
         (levels > NESTING_LEVELS_MAX).then(|| {
-            let message = format!("is nested {levels} levels deep, at most {NESTING_LEVELS_MAX} are allowed");
+            // Of what is nested deeper than a reader goes, the rest was not read.
+            let levels_told = if levels > LEVELS_TOLD_MAX {
+                format!("over {LEVELS_TOLD_MAX}")
+            } else {
+                levels.to_string()
+            };
+            let message = format!("is nested {levels_told} levels deep, at most {NESTING_LEVELS_MAX} are allowed");
             Finding::of_value(FieldPath::spec(field), FaultKind::Invalid, message)
         })
     });

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::authentication::v1::UserInfo;
 use kube::runtime::watcher::Event;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -69,6 +70,7 @@ fn request(object: Value, old_object: Option<Value>) -> Request {
         namespace: "ingest".to_owned(),
         name: "checkout".to_owned(),
         dry_run: false,
+        user: UserInfo::default(),
         object,
         old_object,
     }

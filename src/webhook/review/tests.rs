@@ -67,10 +67,7 @@ fn an_object_that_has_only_the_beginning_of_a_name_is_called_by_that() {
     review["request"]["name"] = json!("");
     review["request"]["object"]["metadata"] = json!({"generateName": "checkout-"});
     let request = decoded(&review).expect("a review").request.expect("a request");
-    assert_eq!(
-        (request.name.as_str(), request.display_name().as_str()),
-        ("", "checkout-")
-    );
+    assert_eq!((request.name.as_str(), request.display_name()), ("", "checkout-"));
 }
 
 #[test]
@@ -81,6 +78,7 @@ fn without_json_a_request_or_a_uid_there_is_no_review_to_answer() {
     no_uid["request"]["uid"] = Value::Null;
     for body in [
         json!([]),
+        json!("x"),
         json!({}),
         json!({"request": null}),
         json!({"request": "x"}),
@@ -193,17 +191,97 @@ fn beyond_20_faults_one_last_cause_says_how_many_more() {
     assert!(message.ends_with("spec.f19: wrong, and 3 more]"), "{message}");
 }
 
-#[test]
-fn an_object_nested_too_deep_is_answered_to_its_uid() {
+/// The body of a review whose object, or old object, has `levels` objects in its `pipeline_config`.
+fn nested(field: &str, levels: usize) -> Vec<u8> {
     let mut review = review();
-    review["request"]["object"]["spec"]["pipeline_config"] = json!("HERE");
-    let nested = format!("{}1{}", r#"{"a":"#.repeat(300), "}".repeat(300));
-    let body = review.to_string().replace(r#""HERE""#, &nested);
-    let review = decode(body.as_bytes()).expect("a uid");
+    review["request"][field]["spec"]["pipeline_config"] = json!("HERE");
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(levels), "}".repeat(levels));
+    review.to_string().replace(r#""HERE""#, &nested).into_bytes()
+}
+
+#[test]
+fn a_deep_object_is_read_as_far_as_the_rule_on_nesting_looks_and_further() {
+    for levels in [64, 100, 125, 126, 300, 9_000] {
+        let review = decode(&nested("object", levels)).expect("a uid");
+        let request = review.request.expect("a request");
+        assert_eq!(request.object["spec"]["replicas"], json!(2), "{levels}");
+        assert_eq!(
+            request.old_object.expect("the old object")["spec"]["replicas"],
+            json!(1)
+        );
+        let mut value = &request.object["spec"]["pipeline_config"];
+        for level in 1..=64 {
+            assert!(value.is_object(), "level {level} of {levels}");
+            value = &value["a"];
+        }
+    }
+}
+
+#[test]
+fn a_stored_object_that_is_nested_too_deep_does_not_hide_the_one_that_mends_it() {
+    let request = decode(&nested("oldObject", 300))
+        .expect("a uid")
+        .request
+        .expect("a request");
+    assert_eq!(request.object["spec"], json!({"replicas": 2}));
+    let old = request.old_object.expect("the old object");
+    assert_eq!(old["spec"]["replicas"], json!(1));
+    let config = &old["spec"]["pipeline_config"];
+    let same = decode(&nested("object", 300))
+        .expect("a uid")
+        .request
+        .expect("a request");
+    assert_ne!(
+        &same.object["spec"]["pipeline_config"], config,
+        "what was not read is not the same"
+    );
+}
+
+#[test]
+fn a_new_object_that_no_reader_of_json_takes_is_answered_to_its_uid() {
+    let body = String::from_utf8(nested("object", 1)).expect("UTF-8");
+    let half_a_character = body.replace(r#"{"a":1}"#, r#"{"a":"\ud800"}"#);
+    let review = decode(half_a_character.as_bytes()).expect("a uid");
     assert_eq!(review.uid, "705ab4f5-6393-11e8-b7cc-42010a800002");
-    let why = review.request.expect_err("no reader goes that deep");
-    assert!(
-        why.starts_with("the object cannot be read: recursion limit exceeded"),
-        "{why}"
+    let why = review.request.expect_err("no text has half a character");
+    assert!(why.starts_with("the object cannot be read: "), "{why}");
+    let body = String::from_utf8(nested("oldObject", 1)).expect("UTF-8");
+    let half_a_character = body.replace(r#"{"a":1}"#, r#"{"a":"\ud800"}"#);
+    let request = decode(half_a_character.as_bytes())
+        .expect("a uid")
+        .request
+        .expect("a request");
+    assert_eq!(request.old_object, None, "nothing is known of it");
+}
+
+#[test]
+fn the_user_is_read_with_everything_that_rights_may_hang_on() {
+    let mut review = review();
+    review["request"]["userInfo"] = json!({
+        "username": "jane", "uid": "u-1", "groups": ["a", "b"], "extra": {"scopes": ["x", "y"]}, "other": 1});
+    let user = decoded(&review).expect("a review").request.expect("a request").user;
+    let extra = [("scopes".to_owned(), vec!["x".to_owned(), "y".to_owned()])].into();
+    assert_eq!(
+        (user.username.as_deref(), user.uid.as_deref()),
+        (Some("jane"), Some("u-1"))
+    );
+    assert_eq!(
+        (user.groups, user.extra),
+        (Some(vec!["a".to_owned(), "b".to_owned()]), Some(extra))
+    );
+    review["request"]["userInfo"] = json!("jane");
+    let user = decoded(&review).expect("a review").request.expect("a request").user;
+    assert_eq!(user, UserInfo::default(), "nobody, then, who may do nothing");
+}
+
+#[test]
+fn a_refusal_of_a_user_is_a_status_as_the_api_server_gives_it() {
+    let status = &encoded(&Answer::forbidden("checkout", "no"))["response"]["status"];
+    assert_eq!(
+        status,
+        &json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "code": 403,
+                "reason": "Forbidden",
+                "message": "streamingpipelines.streams.sentry.io \"checkout\" is forbidden: no",
+                "details": {"group": "streams.sentry.io", "kind": "streamingpipelines", "name": "checkout"}})
     );
 }

@@ -24,6 +24,7 @@ fn without_flags_everything_is_on_with_the_documented_times() {
     assert_eq!(settings.http_addr.to_string(), "0.0.0.0:8080");
     assert_eq!(webhook.reservation_ttl, Duration::from_secs(30));
     assert_eq!(webhook.shutdown_delay, Duration::from_secs(5));
+    assert!(webhook.workload_access_check);
     let lease = settings.lease.expect("an election");
     assert_eq!(lease.lease_duration, Duration::from_secs(15));
     assert_eq!(lease.renew_deadline, Duration::from_secs(10));
@@ -36,6 +37,24 @@ fn without_flags_everything_is_on_with_the_documented_times() {
     assert_eq!(policy.ca_overlap, Duration::from_secs(24 * 3600));
     assert_eq!(settings.pipelines, crate::core::settings::Settings::default());
     assert_eq!(settings.max_pod_writes_in_flight, 32);
+}
+
+#[test]
+fn users_are_asked_about_unless_a_flag_says_otherwise() {
+    for (flag, asked) in [
+        ("--workload-access-check=false", false),
+        ("--workload-access-check=true", true),
+    ] {
+        let webhook = settings(&["--workload-namespace=work", flag])
+            .expect("settings")
+            .webhook;
+        assert_eq!(webhook.expect("a webhook").workload_access_check, asked);
+    }
+    let faults = settings(&["--workload-access-check=sometimes"]).expect_err("a fault");
+    assert_eq!(
+        faults,
+        ["--workload-access-check must be true or false, not \"sometimes\""]
+    );
 }
 
 #[test]

@@ -1,0 +1,358 @@
+//! An answer of the API server as faults and warnings of a document. Pure. Must never turn an answer that says nothing
+//! of the document into one that does.
+
+use std::borrow::Cow;
+
+use http::{Response, header};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause};
+
+use crate::cli::judge::Fault;
+use crate::core::violation::FaultKind;
+use crate::webhook::judge::NAME_COLLISION;
+use crate::webhook::review::CAUSES_MAX;
+
+/// Name of the rule of faults that the API server, or whom it asks, found.
+pub(in crate::cli) const RULE: &str = "api-server";
+
+/// What the API server says of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::cli) enum Told {
+    /// It would store it.
+    Admitted { warnings: Vec<String> },
+    /// It would not, for these faults.
+    Refused { faults: Vec<Fault>, warnings: Vec<String> },
+    /// It would not, because of who asks or where: a right, a quota, a policy.
+    Forbidden { why: String, warnings: Vec<String> },
+    /// Somebody stored, changed or deleted the object in between; with what it says to that.
+    Overtaken(String),
+    /// It could not, or may not, be asked; and why.
+    Unasked(String),
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self::Admitted { warnings: Vec::new() }
+    }
+}
+
+impl Told {
+    /// The same, found after `faults`, of which there is one at least.
+    pub(super) fn with_faults_first(self, mut faults: Vec<Fault>) -> Self {
+        if matches!(self, Self::Overtaken(_) | Self::Unasked(_)) {
+            return self;
+        }
+        let (more, warnings, _) = self.into_parts();
+        faults.extend(more);
+        Self::Refused { faults, warnings }
+    }
+
+    /// The faults, the warnings, and why it could not be asked.
+    pub(in crate::cli) fn into_parts(self) -> (Vec<Fault>, Vec<String>, Option<String>) {
+        match self {
+            Self::Admitted { warnings } => (Vec::new(), warnings, None),
+            Self::Refused { faults, warnings } => (faults, warnings, None),
+            Self::Forbidden { why, warnings } => (vec![of_all(why, FaultKind::Forbidden)], warnings, None),
+            Self::Overtaken(why) | Self::Unasked(why) => (Vec::new(), Vec::new(), Some(why)),
+        }
+    }
+}
+
+/// An answer as it came.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// Of HTTP.
+    pub(super) code: u16,
+    /// A `Status` when it is none of 200 and 201.
+    pub(super) body: Vec<u8>,
+    warnings: Vec<String>,
+}
+
+impl Reply {
+    pub(super) fn new(head: &Response<()>, body: Vec<u8>) -> Self {
+        let warnings = head.headers().get_all(header::WARNING).iter();
+        let warnings = warnings.filter_map(|value| warning(&String::from_utf8_lossy(value.as_bytes())));
+        Self {
+            code: head.status().as_u16(),
+            body,
+            warnings: warnings.collect(),
+        }
+    }
+
+    /// The status; with nothing but the text when it is none.
+    pub(super) fn status(&self) -> Status {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| Status {
+            message: Some(String::from_utf8_lossy(&self.body).trim().to_owned()),
+            ..Status::default()
+        })
+    }
+
+    /// Fields that the API server does not know, where that alone is why it refuses (k8s.io/apimachinery,
+    /// `runtime.NewStrictDecodingError`).
+    pub(super) fn unknown_fields(&self) -> Vec<Fault> {
+        let message = self.status().message.unwrap_or_default();
+        let Some((_, list)) = message
+            .split_once("strict decoding error: ")
+            .filter(|_| self.code == 400)
+        else {
+            return Vec::new();
+        };
+        let fields = list.split("unknown field \"").skip(1);
+        let fields = fields.filter_map(|rest| rest.split('"').next());
+        let unknown = |field: &str| Fault {
+            field: field.to_owned(),
+            rule: RULE,
+            reason: FaultKind::Forbidden.as_str().into(),
+            message: "unknown field".to_owned(),
+        };
+        fields.map(unknown).collect()
+    }
+
+    /// What is said of the document.
+    pub(super) fn told(self) -> Told {
+        if matches!(self.code, 200 | 201) {
+            return Told::Admitted {
+                warnings: self.warnings,
+            };
+        }
+        let status = self.status();
+        let message = status.message.clone().unwrap_or_else(|| format!("HTTP {}", self.code));
+        let reason = status.reason.clone().unwrap_or_default();
+        let of_namespace = status
+            .details
+            .as_ref()
+            .is_some_and(|d| d.kind.as_deref() == Some("namespaces"));
+        match self.code {
+            403 => Told::Forbidden {
+                why: message,
+                warnings: self.warnings,
+            },
+            404 if of_namespace => Told::Refused {
+                faults: vec![Fault {
+                    field: "metadata.namespace".to_owned(),
+                    ..of_all(message, FaultKind::Invalid)
+                }],
+                warnings: self.warnings,
+            },
+            404 | 409 if reason != "Invalid" => Told::Overtaken(message),
+            401 | 404 | 405 | 408 | 429 | 500.. => Told::Unasked(message),
+            _ => Told::Refused {
+                faults: faults(status, message),
+                warnings: self.warnings,
+            },
+        }
+    }
+}
+
+/// The causes as faults; without any, the message is the fault of the whole document.
+fn faults(status: Status, message: String) -> Vec<Fault> {
+    let causes = status.details.and_then(|details| details.causes).unwrap_or_default();
+    if causes.is_empty() {
+        return vec![of_all(message, FaultKind::Invalid)];
+    }
+    causes.into_iter().map(fault).collect()
+}
+
+fn fault(cause: StatusCause) -> Fault {
+    let message = cause.message.unwrap_or_default();
+    let is_collision = message.starts_with(NAME_COLLISION);
+    Fault {
+        // The API server writes so for an object as a whole.
+        field: cause.field.filter(|field| field != "<nil>").unwrap_or_default(),
+        rule: if is_collision { NAME_COLLISION } else { RULE },
+        reason: cause
+            .reason
+            .map_or(Cow::Borrowed(FaultKind::Invalid.as_str()), Cow::Owned),
+        message,
+    }
+}
+
+fn of_all(message: String, kind: FaultKind) -> Fault {
+    Fault {
+        field: String::new(),
+        rule: RULE,
+        reason: kind.as_str().into(),
+        message,
+    }
+}
+
+/// The text of a `Warning` header (RFC 7234, 5.5): code, agent, quoted text.
+fn warning(header: &str) -> Option<String> {
+    let (_, quoted) = header.split_once('"')?;
+    let (mut text, mut escaped) = (String::new(), false);
+    for character in quoted.chars() {
+        match character {
+            '\\' if !escaped => escaped = true,
+            '"' if !escaped => return Some(text),
+            character => {
+                escaped = false;
+                text.push(character);
+            }
+        }
+    }
+    None
+}
+
+/// The faults that were found here with those of the API server that say more. It judges by the same rules, by the
+/// schema in words of its own, and at most [`CAUSES_MAX`] faults; so what it says of a field that has a fault already is
+/// left out, but for a collision, which only it can know of.
+pub(in crate::cli) fn join(mut found_here: Vec<Fault>, told: Vec<Fault>) -> Vec<Fault> {
+    let is_known = |fault: &Fault| {
+        let is_collision = fault.rule == NAME_COLLISION;
+        let same_field = |here: &&Fault| here.field == fault.field;
+        let is_rest = found_here.len() > CAUSES_MAX && fault.field == "spec" && fault.message.starts_with("and ");
+        let here = found_here.iter().filter(same_field);
+        is_rest
+            || here
+                .into_iter()
+                .any(|here| !is_collision || here.rule == NAME_COLLISION)
+    };
+    let new: Vec<Fault> = told.into_iter().filter(|fault| !is_known(fault)).collect();
+    found_here.extend(new);
+    found_here
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn reply(code: u16, body: &Value) -> Reply {
+        Reply {
+            code,
+            body: body.to_string().into_bytes(),
+            warnings: vec!["w".to_owned()],
+        }
+    }
+
+    fn found(field: &str, rule: &'static str, message: &str) -> Fault {
+        Fault {
+            field: field.to_owned(),
+            rule,
+            reason: "FieldValueInvalid".into(),
+            message: message.to_owned(),
+        }
+    }
+
+    #[test]
+    fn causes_are_faults_with_their_fields() {
+        let status = json!({"kind": "Status", "code": 422, "reason": "Invalid", "message": "all", "details": {"causes": [
+            {"field": "spec.replicas", "message": "too many", "reason": "FieldValueInvalid"},
+            {"field": "spec.pipeline_name", "message": "NameCollision: taken", "reason": "FieldValueInvalid"},
+            {"field": "<nil>", "message": "odd", "reason": "FieldValueInvalid"}]}});
+        let Told::Refused { faults, warnings } = reply(422, &status).told() else {
+            panic!("it is refused");
+        };
+        assert_eq!(warnings, ["w"]);
+        assert_eq!(
+            faults,
+            [
+                found("spec.replicas", "api-server", "too many"),
+                found("spec.pipeline_name", "NameCollision", "NameCollision: taken"),
+                found("", "api-server", "odd")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_has_no_causes_is_the_fault_of_the_whole() {
+        let status = json!({"kind": "Status", "code": 413, "message": "Request entity too large"});
+        let (faults, _, unasked) = reply(413, &status).told().into_parts();
+        assert_eq!(
+            (faults, unasked),
+            (vec![found("", "api-server", "Request entity too large")], None)
+        );
+    }
+
+    #[test]
+    fn a_namespace_that_is_not_there_is_a_fault_and_a_kind_that_is_not_is_none() {
+        let status = json!({"code": 404, "reason": "NotFound", "message": "namespaces \"n\" not found",
+                            "details": {"name": "n", "kind": "namespaces"}});
+        let (faults, ..) = reply(404, &status).told().into_parts();
+        assert_eq!(
+            faults,
+            [found("metadata.namespace", "api-server", "namespaces \"n\" not found")]
+        );
+    }
+
+    #[test]
+    fn an_answer_that_says_nothing_of_the_document_is_no_fault_of_it() {
+        for code in [401, 408, 429, 500, 503, 504] {
+            let status = json!({"code": code, "message": "failed calling webhook"});
+            let told = reply(code, &status).told();
+            assert_eq!(told, Told::Unasked("failed calling webhook".to_owned()), "{code}");
+        }
+        let broken = Reply {
+            code: 502,
+            body: b"<html>bad gateway</html>\n".to_vec(),
+            warnings: Vec::new(),
+        };
+        assert_eq!(broken.told(), Told::Unasked("<html>bad gateway</html>".to_owned()));
+        let conflict = json!({"code": 409, "reason": "AlreadyExists", "message": "already exists"});
+        assert_eq!(
+            reply(409, &conflict).told(),
+            Told::Overtaken("already exists".to_owned())
+        );
+    }
+
+    #[test]
+    fn unknown_fields_are_told_one_by_one() {
+        let message = "StreamingPipeline in version \"v1alpha1\" cannot be handled as a StreamingPipeline: strict \
+                       decoding error: unknown field \"spec.a\", unknown field \"spec.rollout.b\"";
+        let unknown = reply(400, &json!({"code": 400, "message": message})).unknown_fields();
+        let fields: Vec<_> = unknown.iter().map(|fault| fault.field.as_str()).collect();
+        assert_eq!(fields, ["spec.a", "spec.rollout.b"]);
+        assert_eq!(reply(200, &json!({})).unknown_fields(), []);
+        assert_eq!(reply(400, &json!({"message": "other"})).unknown_fields(), []);
+    }
+
+    #[test]
+    fn the_text_of_a_warning_is_unquoted() {
+        assert_eq!(
+            warning(r#"299 - "spec.a: \"b\" \\ c""#),
+            Some(r#"spec.a: "b" \ c"#.to_owned())
+        );
+        assert_eq!(warning("299 - broken"), None);
+        assert_eq!(warning(r#"299 - "broken"#), None);
+    }
+
+    #[test]
+    fn a_fault_that_both_found_appears_once() {
+        let here = vec![found("spec.a", "field-ranges", "is 0")];
+        let told = vec![
+            found("spec.a", "api-server", "Invalid value: 0"),
+            found("spec.b", "api-server", "immutable"),
+            found("spec.pipeline_name", "NameCollision", "NameCollision: taken"),
+        ];
+        let fields = |faults: Vec<Fault>| faults.into_iter().map(|f| (f.field, f.rule)).collect::<Vec<_>>();
+        let pair = |field: &str, rule| (field.to_owned(), rule);
+        assert_eq!(
+            fields(join(here, told.clone())),
+            [
+                pair("spec.a", "field-ranges"),
+                pair("spec.b", "api-server"),
+                pair("spec.pipeline_name", "NameCollision")
+            ]
+        );
+        let name = found("spec.pipeline_name", "rendered-names", "bad");
+        assert_eq!(
+            join(vec![name], told.clone()).len(),
+            4,
+            "a collision is another fault of that field"
+        );
+        let taken = found("spec.pipeline_name", "NameCollision", "taken by a file");
+        assert_eq!(join(vec![taken], told).len(), 3);
+    }
+
+    #[test]
+    fn the_number_of_further_faults_is_left_out_where_all_of_them_are_told() {
+        let rest = || vec![found("spec", "api-server", "and 3 more")];
+        let here = |number: usize| {
+            (0..number)
+                .map(|n| found(&format!("spec.f{n}"), "r", "m"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(join(here(23), rest()).len(), 23);
+        assert_eq!(join(here(3), rest()).len(), 4);
+    }
+}
