@@ -280,7 +280,7 @@ impl Operator {
             is_leader: leads.clone(),
         };
         let certificates = certs::Settings {
-            source: settings.certificate.source(&self.namespace),
+            source: settings.certificate.source(&self.namespace, &hostname()),
             webhook_config_name: settings.config_name.clone(),
         };
         let routes = webhook::router(webhook::Deps {

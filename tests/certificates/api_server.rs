@@ -38,6 +38,7 @@ struct Store {
     /// Every request: method, plural, query, status, body.
     requests: Vec<(String, String, String, u16, Value)>,
     failing: bool,
+    forbids_patches: bool,
 }
 
 impl Store {
@@ -111,6 +112,11 @@ impl ApiServer {
     pub(crate) fn fail(&self, failing: bool) {
         self.lock().failing = failing;
         self.tell();
+    }
+
+    /// From now on patches are refused for want of a right, or taken again.
+    pub(crate) fn forbid_patches(&self, forbids: bool) {
+        self.lock().forbids_patches = forbids;
     }
 
     /// Number of requests of that method that were answered with `status`.
@@ -293,6 +299,7 @@ async fn apply(
     let answer = {
         let mut store = server.lock();
         match store.objects.get(&key).cloned() {
+            _ if store.forbids_patches => failure(403, "Forbidden"),
             Some(object) if object["metadata"]["uid"] == patch["metadata"]["uid"] => match merged(object, &patch) {
                 Some(object) => (200, store.store(&key, object)),
                 None => failure(422, "Invalid"),

@@ -13,14 +13,16 @@ mod api_server;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use streaming_operator::certs::authority::bring_up_to_date;
+use streaming_operator::certs::contents::Contents;
 use streaming_operator::certs::due::Policy;
 use streaming_operator::certs::{Deps, SelfMade, ServingCertificate, Settings, Source, run, trust};
 use streaming_operator::server::{Need, Readiness};
 use streaming_operator::telemetry::Metrics;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use api_server::{ApiServer, MUTATING, SECRETS, VALIDATING};
@@ -39,12 +41,10 @@ struct Replica {
 
 impl Replica {
     fn start(server: &ApiServer, leads: bool) -> Self {
-        let policy = Policy {
-            hosts: [HOST.to_owned()].into(),
-            leaf_lifetime: Duration::from_secs(2160 * 3600),
-            ca_lifetime: Duration::from_secs(43_800 * 3600),
-            ca_overlap: Duration::from_secs(24 * 3600),
-        };
+        Self::start_with(server, leads, policy())
+    }
+
+    fn start_with(server: &ApiServer, leads: bool, policy: Policy) -> Self {
         let settings = Settings {
             source: Source::SelfMade(SelfMade {
                 namespace: "ops".to_owned(),
@@ -92,6 +92,15 @@ impl Replica {
 impl Drop for Replica {
     fn drop(&mut self) {
         self.cancel.cancel();
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        hosts: [HOST.to_owned()].into(),
+        leaf_lifetime: Duration::from_secs(2160 * 3600),
+        ca_lifetime: Duration::from_secs(43_800 * 3600),
+        ca_overlap: Duration::from_secs(24 * 3600),
     }
 }
 
@@ -218,6 +227,81 @@ async fn a_stripped_or_replaced_bundle_is_put_back() {
         }
     }
     eventually("it is ready again", || replica.is_ready()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bundle_that_is_stripped_again_at_once_is_put_back_within_a_second() {
+    let server = server();
+    let replica = Replica::start(&server, true);
+    eventually("it is ready", || replica.is_ready()).await;
+    let bundle = json!(secret_entry(&server, "ca.crt"));
+    for _ in 0..5 {
+        let mut found = server.get(MUTATING, "", NAME).expect("it exists");
+        found["webhooks"][0]["clientConfig"]["caBundle"] = Value::Null;
+        server.put(MUTATING, "", NAME, found);
+        let stripped = Instant::now();
+        eventually("it is put back", || bundles(&server) == vec![bundle.clone(); 4]).await;
+        assert!(
+            stripped.elapsed() < Duration::from_millis(1100),
+            "{:?}",
+            stripped.elapsed()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_authority_that_a_configuration_does_not_trust_yet_does_not_sign() {
+    let server = server();
+    let replica = Replica::start(&server, true);
+    eventually("it is ready", || replica.is_ready()).await;
+    let (old, leaf) = (secret_entry(&server, "signing-ca.crt"), replica.leaf());
+    drop(replica);
+    server.forbid_patches(true);
+    // With this policy the authority is so near its end that the next one is wanted, and may sign at once.
+    let hasty = Policy {
+        ca_overlap: Duration::from_nanos(1),
+        leaf_lifetime: policy().ca_lifetime,
+        ..policy()
+    };
+    let replica = Replica::start_with(&server, true, hasty);
+    eventually("the next one is made", || has_entry(&server, "next-ca.crt")).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(secret_entry(&server, "signing-ca.crt"), old);
+    assert_eq!(replica.leaf(), leaf);
+    assert!(replica.is_ready(), "what is served is trusted");
+    server.forbid_patches(false);
+    eventually("it signs once it is trusted", || {
+        secret_entry(&server, "signing-ca.crt") != old
+    })
+    .await;
+    eventually("another leaf is served", || {
+        replica.leaf() != leaf && replica.is_ready()
+    })
+    .await;
+}
+
+fn has_entry(server: &ApiServer, key: &str) -> bool {
+    let secret = server.get(SECRETS, "ops", SECRET).expect("the Secret");
+    secret["data"][key].is_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_that_is_not_valid_yet_is_left_alone_and_readiness_says_so() {
+    let server = server();
+    let ahead = Timestamp::now() + SignedDuration::from_hours(2);
+    let (contents, _) = bring_up_to_date(Contents::default(), ahead, &policy()).expect("certificates are made");
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": "ops"},
+                        "data": contents.to_data()});
+    server.put(SECRETS, "ops", SECRET, secret);
+    let replica = Replica::start(&server, true);
+    let why = || replica.readiness.unmet().pop().map(|(_, why)| why).unwrap_or_default();
+    eventually("readiness says why", || why().contains("not valid yet")).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(server.requests("PUT", SECRETS, 200), 0, "nothing is renewed");
+    assert!(
+        replica.leaf().is_some(),
+        "served all the same, for clients whose clocks are right"
+    );
 }
 
 #[tokio::test(start_paused = true)]
