@@ -120,8 +120,7 @@ pub(super) async fn keep(
                 )),
             }
         }
-        let leaf = keeper.remembered.as_ref().and_then(|contents| contents.leaf.as_ref());
-        let late = leaf.and_then(|leaf| renewal_is_late(leaf.certificate(), Timestamp::now(), write_fault.as_deref()));
+        let late = keeper.late(leads, write_fault.as_deref());
         warnings.tell(Reason::Expiring, late).await;
     }
 }
@@ -168,6 +167,17 @@ impl Keeper {
         }
         self.found = found;
         self.secret = secret;
+    }
+
+    /// What there is to say of a renewal that should have been made. A leader that has just tried knows why not.
+    fn late(&self, leads: bool, fault: Option<&str>) -> Option<String> {
+        let leaf = self.remembered.as_ref()?.leaf.as_ref()?;
+        let why = if leads {
+            fault?
+        } else {
+            "no replica that leads has done it"
+        };
+        renewal_is_late(leaf.certificate(), Timestamp::now(), why)
     }
 
     /// Renewing is for the leader. Only the very first Secret may be made by anyone, for without it nobody is ready.
@@ -234,9 +244,11 @@ impl Keeper {
 /// it signed would be refused there. Only the end of the one that signs ends that wait.
 fn held_back(policy: &Policy, contents: &Contents, live: &Live) -> Policy {
     let mut policy = policy.clone();
-    let next = contents.next.as_ref().map(|next| next.certificate().der.to_vec());
-    if next.is_some_and(|next| !live.contains(&next)) {
-        policy.ca_overlap = Duration::MAX;
+    match &contents.next {
+        Some(next) if live.iter().any(|trusted| **trusted == *next.certificate().der) => {}
+        Some(_) => policy.ca_overlap = Duration::MAX,
+        // One that is made only now is looked at again when somebody may have seen it.
+        None => policy.ca_overlap = policy.ca_overlap.max(Duration::from_secs(1)),
     }
     policy
 }

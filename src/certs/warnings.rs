@@ -129,12 +129,11 @@ pub(super) fn expires_soon(leaf: &Certificate, authorities: &[Certificate], now:
     ))
 }
 
-/// What is to be said of a certificate that the operator renews itself: that it should have done so long ago. `fault`
-/// is what the last attempt met.
-pub(super) fn renewal_is_late(leaf: &Certificate, now: Timestamp, fault: Option<&str>) -> Option<String> {
+/// What is to be said of a certificate that the operator renews itself: that it should have done so long ago, and why it
+/// has not.
+pub(super) fn renewal_is_late(leaf: &Certificate, now: Timestamp, why: &str) -> Option<String> {
     let life = leaf.not_after.duration_since(made_at(leaf));
     let is_late = leaf.not_after.duration_since(now) < EXPIRES_SOON.min(life / LATE_FRACTION);
-    let why = fault.unwrap_or("no replica that leads has done it");
     is_late.then(|| {
         format!(
             "the serving certificate expires at {} and should have been renewed: {why}; after that the API server \
@@ -148,4 +147,28 @@ pub(super) fn renewal_is_late(leaf: &Certificate, now: Timestamp, fault: Option<
 pub(super) fn issuer_of<'a>(leaf: &Certificate, authorities: &'a [Certificate]) -> Option<&'a Certificate> {
     let signer = authorities.iter().find(|authority| leaf.names_issuer(authority));
     signer.or_else(|| authorities.iter().min_by_key(|authority| authority.not_after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certs::authority::{new_authority, new_leaf};
+
+    /// Whether it is late to renew a leaf of this life when so much of it is left.
+    fn is_late(life: SignedDuration, left: SignedDuration) -> bool {
+        let made: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let authority = new_authority(made, SignedDuration::from_hours(43_800)).expect("an authority");
+        let leaf = new_leaf(&authority, &["h".to_owned()].into(), made, life).expect("a leaf");
+        renewal_is_late(leaf.certificate(), made + life - left, "it failed").is_some()
+    }
+
+    #[test]
+    fn renewal_is_late_14_days_before_the_end_and_for_short_lives_a_sixth_before() {
+        let days = |days: i64| SignedDuration::from_hours(days * 24);
+        assert!(!is_late(days(90), days(15)));
+        assert!(is_late(days(90), days(13)));
+        let seconds = SignedDuration::from_secs;
+        assert!(!is_late(seconds(12), seconds(3)), "it was due with four left");
+        assert!(is_late(seconds(12), seconds(1)));
+    }
 }

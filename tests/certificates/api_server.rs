@@ -38,7 +38,8 @@ struct Store {
     /// Every request: method, plural, query, status, body.
     requests: Vec<(String, String, String, u16, Value)>,
     failing: bool,
-    forbids_patches: bool,
+    /// The method that is refused for want of a right.
+    forbidden: Option<&'static str>,
 }
 
 impl Store {
@@ -68,6 +69,10 @@ impl ApiServer {
         let router = Router::new()
             .route("/api/v1/namespaces/{namespace}/{plural}", get(list).post(create))
             .route("/api/v1/namespaces/{namespace}/{plural}/{name}", get(read).put(replace))
+            .route(
+                "/apis/events.k8s.io/v1/namespaces/{namespace}/{plural}",
+                axum::routing::post(create),
+            )
             .route("/apis/admissionregistration.k8s.io/v1/{plural}", get(list_cluster))
             .route(
                 "/apis/admissionregistration.k8s.io/v1/{plural}/{name}",
@@ -114,9 +119,16 @@ impl ApiServer {
         self.tell();
     }
 
-    /// From now on patches are refused for want of a right, or taken again.
-    pub(crate) fn forbid_patches(&self, forbids: bool) {
-        self.lock().forbids_patches = forbids;
+    /// From now on requests of this method are refused for want of a right; none of any, with `None`.
+    pub(crate) fn forbid(&self, method: Option<&'static str>) {
+        self.lock().forbidden = method;
+    }
+
+    /// All objects of a kind.
+    pub(crate) fn list(&self, plural: &str) -> Vec<Value> {
+        let store = self.lock();
+        let objects = store.objects.iter().filter(|(key, _)| key.0 == plural);
+        objects.map(|(_, object)| object.clone()).collect()
     }
 
     /// Number of requests of that method that were answered with `status`.
@@ -279,6 +291,7 @@ async fn replace(
             .get(&key)
             .map(|stored| stored["metadata"]["resourceVersion"].clone());
         match stored {
+            _ if store.forbidden == Some("PUT") => failure(403, "Forbidden"),
             None => failure(404, "NotFound"),
             Some(version) if version != object["metadata"]["resourceVersion"] => failure(409, "Conflict"),
             Some(_) => (200, store.store(&key, object.clone())),
@@ -299,7 +312,7 @@ async fn apply(
     let answer = {
         let mut store = server.lock();
         match store.objects.get(&key).cloned() {
-            _ if store.forbids_patches => failure(403, "Forbidden"),
+            _ if store.forbidden == Some("PATCH") => failure(403, "Forbidden"),
             Some(object) if object["metadata"]["uid"] == patch["metadata"]["uid"] => match merged(object, &patch) {
                 Some(object) => (200, store.store(&key, object)),
                 None => failure(422, "Invalid"),

@@ -9,14 +9,13 @@
 )]
 
 mod api_server;
+mod clock;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Value, json};
-use streaming_operator::certs::authority::bring_up_to_date;
-use streaming_operator::certs::contents::Contents;
 use streaming_operator::certs::due::Policy;
 use streaming_operator::certs::{Deps, SelfMade, ServingCertificate, Settings, Source, run, trust};
 use streaming_operator::server::{Need, Readiness};
@@ -247,61 +246,6 @@ async fn a_bundle_that_is_stripped_again_at_once_is_put_back_within_a_second() {
             stripped.elapsed()
         );
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_authority_that_a_configuration_does_not_trust_yet_does_not_sign() {
-    let server = server();
-    let replica = Replica::start(&server, true);
-    eventually("it is ready", || replica.is_ready()).await;
-    let (old, leaf) = (secret_entry(&server, "signing-ca.crt"), replica.leaf());
-    drop(replica);
-    server.forbid_patches(true);
-    // With this policy the authority is so near its end that the next one is wanted, and may sign at once.
-    let hasty = Policy {
-        ca_overlap: Duration::from_nanos(1),
-        leaf_lifetime: policy().ca_lifetime,
-        ..policy()
-    };
-    let replica = Replica::start_with(&server, true, hasty);
-    eventually("the next one is made", || has_entry(&server, "next-ca.crt")).await;
-    sleep(Duration::from_secs(60)).await;
-    assert_eq!(secret_entry(&server, "signing-ca.crt"), old);
-    assert_eq!(replica.leaf(), leaf);
-    assert!(replica.is_ready(), "what is served is trusted");
-    server.forbid_patches(false);
-    eventually("it signs once it is trusted", || {
-        secret_entry(&server, "signing-ca.crt") != old
-    })
-    .await;
-    eventually("another leaf is served", || {
-        replica.leaf() != leaf && replica.is_ready()
-    })
-    .await;
-}
-
-fn has_entry(server: &ApiServer, key: &str) -> bool {
-    let secret = server.get(SECRETS, "ops", SECRET).expect("the Secret");
-    secret["data"][key].is_string()
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_certificate_that_is_not_valid_yet_is_left_alone_and_readiness_says_so() {
-    let server = server();
-    let ahead = Timestamp::now() + SignedDuration::from_hours(2);
-    let (contents, _) = bring_up_to_date(Contents::default(), ahead, &policy()).expect("certificates are made");
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": "ops"},
-                        "data": contents.to_data()});
-    server.put(SECRETS, "ops", SECRET, secret);
-    let replica = Replica::start(&server, true);
-    let why = || replica.readiness.unmet().pop().map(|(_, why)| why).unwrap_or_default();
-    eventually("readiness says why", || why().contains("not valid yet")).await;
-    sleep(Duration::from_secs(60)).await;
-    assert_eq!(server.requests("PUT", SECRETS, 200), 0, "nothing is renewed");
-    assert!(
-        replica.leaf().is_some(),
-        "served all the same, for clients whose clocks are right"
-    );
 }
 
 #[tokio::test(start_paused = true)]

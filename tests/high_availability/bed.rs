@@ -52,6 +52,11 @@ impl Bed {
     /// As [`Bed::start`]; with `clocks`, the wall clock of each replica can be moved.
     pub(crate) async fn start_with(cluster: &'static ControlPlane, flags: &[&str], clocks: bool) -> Self {
         let own = cluster.namespace("release").await.unwrap();
+        Self::start_in(own, cluster, flags, clocks).await
+    }
+
+    /// As [`Bed::start_with`], in a namespace that is there.
+    pub(crate) async fn start_in(own: String, cluster: &'static ControlPlane, flags: &[&str], clocks: bool) -> Self {
         let pipelines = cluster.namespace("pipelines").await.unwrap();
         cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
         cluster.install_roles(&Roles::everywhere(&own)).await.unwrap();
@@ -100,9 +105,11 @@ impl Bed {
             let refusal = self.try_create(&broken).await.err().unwrap_or_default();
             let defaulted = self.try_create(&manifest(&self.pipelines, "probe")).await;
             let named = defaulted.as_ref().is_ok_and(|text| text.contains("\"pipeline_name\""));
-            Ok(Seen::when((refusal, defaulted), |(refusal, _)| {
-                refusal.contains("spec.segment_id") && named
-            }))
+            Ok(if named && refusal.contains("spec.segment_id") {
+                Seen::Yes(())
+            } else {
+                Seen::NotYet(format!("{refusal}; {defaulted:?}"))
+            })
         };
         wait::until("both webhooks to be asked", wait::DEADLINE, look)
             .await

@@ -7,7 +7,7 @@ use streaming_operator::certs::authority::new_authority;
 use tokio::time::Instant;
 
 use super::bed::Bed;
-use super::rotations::{CLUSTER, TURN};
+use super::restarts::{CLUSTER, TURN};
 
 const KINDS: [&str; 2] = ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"];
 

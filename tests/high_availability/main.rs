@@ -19,6 +19,7 @@ mod losses;
 mod races;
 mod restarts;
 mod rotations;
+mod router;
 mod witness;
 
 /// A number that the long form sets in the environment, else that of the slice.

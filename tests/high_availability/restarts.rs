@@ -1,9 +1,15 @@
 //! A rolling restart, as of an upgrade, while requests go on.
 
+use testkit::control_plane::{Options, Shared};
+use tokio::sync::Mutex;
+
 use super::bed::Bed;
 use super::load::Load;
-use super::rotations::{CLUSTER, TURN};
 use super::size;
+
+/// The webhook configurations have one name, so the tests that share this control plane take turns.
+pub(super) static CLUSTER: Shared = Shared::new(Options::api_server());
+pub(super) static TURN: Mutex<()> = Mutex::const_new(());
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_under_load_refuses_nobody() {

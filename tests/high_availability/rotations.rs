@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 
 use testkit::control_plane::{Options, Shared};
 use testkit::wait::{self, Seen};
-use tokio::sync::Mutex;
 
 use super::bed::Bed;
 use super::load::{Load, Tally, Way};
 use super::size;
 
-/// For the tests of this binary that leave nothing behind: the webhook configurations have one name, so they take turns.
-pub(super) static CLUSTER: Shared = Shared::new(Options::api_server());
-pub(super) static TURN: Mutex<()> = Mutex::const_new(());
+static CLUSTER: Shared = Shared::new(Options::api_server());
 
 /// A leaf is renewed after 8 s of its 12, which leaves 4 s in which a slow machine may bring it to all replicas; a CA is
 /// trusted for 4 s before it signs.
@@ -30,7 +27,6 @@ struct Rotation {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_rotate_under_load_and_nobody_is_refused() {
-    let _turn = TURN.lock().await;
     let leaves = size("STREAMS_TEST_ROTATIONS", 2);
     // A CA of 24 s is followed by another after 12 s, and one of 48 s after 36 s: at about every fourth leaf.
     let (authorities, ca_lifetime) = if leaves >= 10 {
