@@ -83,7 +83,7 @@ async fn however_a_leader_is_lost_no_write_of_it_comes_after_the_next_ones_acqui
 async fn lose(bed: &mut Bed, leader: usize, loss: Loss) -> Change {
     let audit = bed.cluster.audit();
     let mark = audit.mark(&bed.admin).await.unwrap();
-    let lost = loss.befall(bed, leader);
+    let since = loss.befall(bed, leader);
     let next = 1 - leader;
     let look = async || {
         let holder = bed.holder().await?;
@@ -94,21 +94,21 @@ async fn lose(bed: &mut Bed, leader: usize, loss: Loss) -> Change {
     // Its late writes, if there are any, come before it says that it follows, or right after: that takes a while too.
     loss.mend(bed, leader).await;
     let records = audit.since(mark, &bed.admin).await.unwrap();
-    change(&records, lost, bed.replicas[leader].user, bed.replicas[next].user)
+    change(&records, since, bed.replicas[leader].user, bed.replicas[next].user)
 }
 
-fn change(records: &[Record], lost: Timestamp, old: &str, new: &str) -> Change {
+fn change(records: &[Record], since: Timestamp, old: &str, new: &str) -> Change {
     let lease =
         |record: &&Record, user: &str| record.user == user && record.is("update", "leases") && record.succeeded();
     let holder = |record: &Record| body(record, "/spec/holderIdentity");
-    let mut acquires = records
+    let mut taken = records
         .iter()
         .filter(|record| lease(record, new) && !holder(record).is_empty());
-    let acquired = acquires.next().expect("the next leader's acquire").received;
+    let acquired = taken.next().expect("the next leader's acquire").received;
     let mut releases = records
         .iter()
         .filter(|record| lease(record, old) && holder(record).is_empty());
-    let free = releases.next().map_or(lost, |release| release.received);
+    let free = releases.next().map_or(since, |release| release.received);
     let writes = |user: &str| {
         let all = records
             .iter()
