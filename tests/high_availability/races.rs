@@ -75,6 +75,11 @@ async fn of_two_that_want_one_name_exactly_one_has_it_and_never_both() {
         longest = longest.max(created.elapsed());
         late += usize::from(created.elapsed() > SETTLED_WITHIN);
     }
+    // A condition says who holds a name before its Pods are made.
+    let look = async || Ok(Seen::when(witness.names(), |names| *names == rounds));
+    wait::until("every holder to use its name", wait::DEADLINE, look)
+        .await
+        .unwrap();
     let groups = groups(&bed, "").await.unwrap();
     let unsettled: Vec<_> = groups.iter().filter(|(_, group)| !settled(group)).collect();
     println!(
@@ -89,7 +94,6 @@ async fn of_two_that_want_one_name_exactly_one_has_it_and_never_both() {
     assert_eq!(groups.len(), rounds);
     assert!(unsettled.is_empty(), "{unsettled:?}");
     assert_eq!(witness.double_owners(), Vec::<String>::new());
-    assert_eq!(witness.names(), rounds, "whoever holds a name uses it");
     assert!(stored_pairs > 0, "no race was lost by admission: nothing was tried");
 }
 
