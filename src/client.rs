@@ -5,7 +5,7 @@
 //! metrics, may go on for minutes, and would be sent behind the gate's back. Watches, the lease and each reconcile have
 //! a back-off of their own. Must never change a request.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -52,7 +52,15 @@ fn without_retries(config: &Config) -> Config {
 #[error("the lease may have been lost; nothing was sent")]
 pub struct GateShut;
 
-/// Lets writes through only while a [`WriteGate`] is open.
+/// A write was under way, perhaps still waiting for a connection, when this process could no longer be sure that it
+/// holds the lease. Whether it was sent is not known.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the lease may have been lost while the request was under way; its answer is not waited for")]
+pub struct GateShutMeanwhile;
+
+/// Lets writes through only while a [`WriteGate`] is open: it is asked before a write is handed on, and again each time
+/// the write could go a step further. A request may wait for seconds for a connection to be made, and must not be sent
+/// when that is there and the lease is not.
 #[derive(Clone, Debug)]
 pub struct Gated(pub WriteGate);
 
@@ -92,11 +100,22 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        if !request.method().is_safe() && !self.gate.is_open() {
+        if request.method().is_safe() {
+            let answer = self.inner.call(request);
+            return Box::pin(async move { answer.await.map_err(Into::into) });
+        }
+        if !self.gate.is_open() {
             return Box::pin(async { Err(GateShut.into()) });
         }
-        let answer = self.inner.call(request);
-        Box::pin(async move { answer.await.map_err(Into::into) })
+        let gate = self.gate.clone();
+        let mut answer = Box::pin(self.inner.call(request));
+        Box::pin(poll_fn(move |cx| {
+            if gate.is_open() {
+                answer.as_mut().poll(cx).map_err(Into::into)
+            } else {
+                Poll::Ready(Err(GateShutMeanwhile.into()))
+            }
+        }))
     }
 }
 
@@ -192,10 +211,64 @@ fn verb_and_resource(method: &Method, uri: &Uri) -> (Verb, ApiResource) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use k8s_openapi::api::core::v1::Pod;
+    use kube::Api;
+    use kube::api::PostParams;
+    use tokio::time::{Instant, sleep};
+
     use super::*;
 
     fn named(method: &Method, uri: &str) -> (Verb, ApiResource) {
         verb_and_resource(method, &uri.parse().expect("a URI"))
+    }
+
+    /// An API server to which it takes `delay` to connect; notes the methods of what reaches it.
+    fn slow_to_connect(delay: Duration) -> (Client, WriteGate, Arc<Mutex<Vec<Method>>>) {
+        let (gate, reached) = (WriteGate::closed(), Arc::new(Mutex::new(Vec::new())));
+        let noted = Arc::clone(&reached);
+        let server = tower::service_fn(move |request: Request<Body>| {
+            let noted = Arc::clone(&noted);
+            async move {
+                sleep(delay).await;
+                noted.lock().unwrap().push(request.method().clone());
+                let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}"#;
+                Ok::<_, BoxError>(Response::new(Body::from(pod.as_bytes().to_vec())))
+            }
+        });
+        let client = Client::new(Gated(gate.clone()).layer(server), "ns");
+        (client, gate, reached)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_waits_for_its_connection_past_the_deadline_is_not_sent() {
+        let (client, gate, reached) = slow_to_connect(Duration::from_secs(5));
+        let pods = Api::<Pod>::default_namespaced(client);
+        gate.open_until(Instant::now() + Duration::from_secs(2));
+        let refused = pods.create(&PostParams::default(), &Pod::default()).await.unwrap_err();
+        assert!(format!("{refused:?}").contains("GateShutMeanwhile"), "{refused:?}");
+        assert_eq!(*reached.lock().unwrap(), Vec::<Method>::new());
+        pods.get("p").await.expect("reads are free");
+        let refused = pods.create(&PostParams::default(), &Pod::default()).await.unwrap_err();
+        assert!(format!("{refused:?}").contains("GateShut"), "{refused:?}");
+        assert_eq!(*reached.lock().unwrap(), [Method::GET]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_is_sent_when_the_lease_was_renewed_while_it_waited() {
+        let (client, gate, reached) = slow_to_connect(Duration::from_secs(5));
+        gate.open_until(Instant::now() + Duration::from_secs(2));
+        let renewed = gate.clone();
+        tokio::spawn(async move {
+            sleep(Duration::from_secs(1)).await;
+            renewed.open_until(Instant::now() + Duration::from_secs(10));
+        });
+        let pods = Api::<Pod>::default_namespaced(client);
+        pods.create(&PostParams::default(), &Pod::default())
+            .await
+            .expect("it is sent");
+        assert_eq!(*reached.lock().unwrap(), [Method::POST]);
     }
 
     #[test]

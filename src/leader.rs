@@ -19,7 +19,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ObjectMeta, PostParams};
 use kube::{Client, ResourceExt as _};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::telemetry::Metrics;
@@ -75,6 +75,11 @@ impl WriteGate {
         }
     }
 
+    /// Opens it until `deadline`, whatever was said before.
+    pub fn open_until(&self, deadline: Instant) {
+        self.set(Deadline::At(deadline));
+    }
+
     fn set(&self, deadline: Deadline) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
@@ -104,7 +109,7 @@ pub async fn run(
             break;
         };
         tracing::info!(lease = %candidate.settings.name, identity = %candidate.settings.identity, "leads");
-        gate.set(Deadline::At(acquired + candidate.settings.renew_deadline));
+        gate.open_until(acquired + candidate.settings.renew_deadline);
         metrics.leader(true);
         leads.send_replace(true);
         let lost = until(&stop, candidate.hold(acquired, &gate)).await;
@@ -148,7 +153,18 @@ impl Candidate {
             if self.attempt(self.settings.renew_deadline).await {
                 return sent;
             }
-            sleep(self.settings.retry_period).await;
+            sleep_until(self.next_attempt()).await;
+        }
+    }
+
+    /// When to try again: a retry period from now, or as soon as the lease runs out if nobody renews it. So a lease
+    /// whose holder died is not left lying for the rest of a period.
+    fn next_attempt(&self) -> Instant {
+        let now = Instant::now();
+        let retry = now + self.settings.retry_period;
+        match self.runs_out() {
+            Some(runs_out) if runs_out > now => runs_out.min(retry),
+            _ => retry,
         }
     }
 
@@ -157,14 +173,14 @@ impl Candidate {
         loop {
             let deadline = renewed + self.settings.renew_deadline;
             let next = (Instant::now() + self.settings.retry_period).min(deadline);
-            tokio::time::sleep_until(next).await;
+            sleep_until(next).await;
             let sent = Instant::now();
             if sent >= deadline {
                 return;
             }
             if self.attempt(deadline - sent).await {
                 renewed = sent;
-                gate.set(Deadline::At(renewed + self.settings.renew_deadline));
+                gate.open_until(renewed + self.settings.renew_deadline);
             } else if self.held_by_another() {
                 return;
             }
@@ -243,13 +259,16 @@ impl Candidate {
 
     /// Whether nobody holds the observed lease, or its duration has passed since its record last changed.
     fn has_run_out(&self) -> bool {
-        let Some((lease, since)) = &self.observed else {
-            return false;
-        };
+        let is_free = self.observed.as_ref().is_some_and(|(lease, _)| holder(lease).is_none());
+        is_free || self.runs_out().is_some_and(|runs_out| runs_out <= Instant::now())
+    }
+
+    /// When the duration of the observed lease has passed since its record last changed.
+    fn runs_out(&self) -> Option<Instant> {
+        let (lease, since) = self.observed.as_ref()?;
         let seconds = lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-        let duration = seconds.map_or(self.settings.lease_duration, Duration::from_secs);
-        holder(lease).is_none() || since.elapsed() >= duration
+        Some(*since + seconds.map_or(self.settings.lease_duration, Duration::from_secs))
     }
 
     /// Writes the lease as ours over `known`, or creates it.

@@ -155,6 +155,32 @@ async fn a_leader_that_stops_hands_over_within_one_retry() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_lease_of_a_leader_that_died_is_taken_when_it_runs_out_and_not_a_retry_later() {
+    let api = FakeApi::new();
+    let mut a = Replica::start(&api, "a");
+    a.until_leads(true).await;
+    // b looks a second after each renewal of a, every two seconds: the lease of 15 s runs out between two looks.
+    sleep(Duration::from_secs(1)).await;
+    let mut b = Replica::start(&api, "b");
+    sleep(Duration::from_secs(2)).await;
+    a.task.abort();
+    let renewals = api.writes().into_iter().filter(|write| write.client == "a").count();
+    let seen = Instant::now();
+    let on = b.until_leads(true).await;
+    assert_eq!(renewals, 2, "made, and renewed once");
+    assert!(
+        on - seen + Duration::from_millis(5) >= LEASE,
+        "on after {:?}",
+        on - seen
+    );
+    assert!(
+        on - seen <= LEASE + Duration::from_millis(5),
+        "on after {:?}",
+        on - seen
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_answer_does_not_cost_the_lease() {
     let api = FakeApi::new();
     let mut a = Replica::start(&api, "a");

@@ -2,7 +2,7 @@
 # Longer runs of what `make test` runs for a short while. Usage: tests/soak.sh NAME
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="idle scenarios"
+names="idle scenarios ha races"
 case ${1:-} in
   idle)
     # Fifty pipelines, two replicas of the operator: five minutes without a request but watches and the lease.
@@ -12,6 +12,19 @@ case ${1:-} in
     ;;
   scenarios)
     SCENARIO_SEEDS=${SEEDS:-20000} cargo test --locked --test core_scenarios whatever_happens -- --nocapture
+    ;;
+  ha)
+    # Rotations, rolling restarts, lost leaders and stripped bundles, two replicas each; one test after the other, so that
+    # each has the machine.
+    STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+    export STREAMING_OPERATOR_ASSETS
+    STREAMS_TEST_ROTATIONS=${ROTATIONS:-10} STREAMS_TEST_RESTARTS=${RESTARTS:-5} STREAMS_TEST_LEADER_ROUNDS=${ROUNDS:-50} \
+      cargo test --locked --test high_availability -- --nocapture --test-threads=1 --skip races::
+    ;;
+  races)
+    STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+    export STREAMING_OPERATOR_ASSETS
+    STREAMS_TEST_RACE_ROUNDS=${ROUNDS:-1000} cargo test --locked --test high_availability races:: -- --nocapture
     ;;
   *)
     echo "usage: make soak ONLY=NAME, where NAME is one of: $names" >&2

@@ -133,6 +133,12 @@ async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told
         "{log}"
     );
     assert!(log.contains("create pods"), "{log}");
+    let own = format!("The Role streaming-operator-own in namespace {namespace} of the chart does");
+    assert!(
+        log.contains("The ClusterRole streaming-operator of the chart does"),
+        "{log}"
+    );
+    assert!(log.contains(&own), "{log}");
 
     cluster.install_roles(&Roles::everywhere(&namespace)).await.unwrap();
     let log = ends_with(&launch, 4).await;

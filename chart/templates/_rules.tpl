@@ -94,4 +94,11 @@
   resourceNames: [streaming-operator-tls]
   verbs: [get, list, watch, update]
 {{- end }}
+{{- $told := and (include "streaming-operator.controllerEnabled" .) (or (not .Values.watchNamespaces) (has .Release.Namespace .Values.watchNamespaces)) }}
+{{- if and (include "streaming-operator.webhookEnabled" .) (not $told) }}
+# Warns of a certificate that expires soon or is refused.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
 {{- end -}}

@@ -16,8 +16,9 @@ use super::contents::Contents;
 use super::due::{BACKDATE, Policy, Step, next_step, signed};
 use super::pair::{Certificate, Pair, PairFault};
 
-/// Most steps that can follow from one another: a new authority or a promotion, a leaf, tidying; one to spare.
-const STEPS_MAX: usize = 4;
+/// Most steps that can follow from one another: a new authority or a promotion, the next one, a leaf, tidying; one to
+/// spare.
+const STEPS_MAX: usize = 5;
 
 /// Why a certificate could not be made.
 #[derive(Debug, thiserror::Error)]

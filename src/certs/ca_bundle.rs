@@ -16,8 +16,9 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
+use super::pair::Certificate;
 use super::run::{Bundle, Deps, SaidOnce, changed};
 use super::trust::{self, Distrust};
 use crate::server::Need;
@@ -100,16 +101,19 @@ impl Entry {
     }
 }
 
+/// The authorities that every entry of both configurations trusts, DER.
+pub(super) type Live = Vec<Vec<u8>>;
+
 /// One configuration and what was done to it.
 #[derive(Debug, Default)]
-struct Live {
+struct Known {
     seen: Seen,
     written_at: Option<Instant>,
     write_fault: SaidOnce,
     watch_fault: SaidOnce,
 }
 
-impl Live {
+impl Known {
     fn observe(&mut self, kind: Kind, name: &str, seen: Result<Seen, watcher::Error>) {
         match (seen, &self.seen) {
             (Ok(seen), _) => {
@@ -129,14 +133,16 @@ impl Live {
     }
 }
 
-/// Puts the published bundle into every entry of the configurations called `name` while this replica leads, and says in
-/// the readiness whether they trust what is served.
-pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<Bundle>) {
+/// Puts the published bundle into every entry of the configurations called `name` while this replica leads; says in the
+/// readiness whether they trust what is served, and in `live` which authorities all of them trust.
+pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<Bundle>, live: watch::Sender<Live>) {
     let mut changes = std::pin::pin!(changes(&deps.client, name));
     let mut look = interval(LOOK_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_leader = deps.is_leader.clone();
-    let (mut mutating, mut validating) = (Live::default(), Live::default());
+    let (mut mutating, mut validating) = (Known::default(), Known::default());
+    // When a write that came too soon after the one before may be made.
+    let mut again: Option<Instant> = None;
     loop {
         tokio::select! {
             Some((kind, seen)) = changes.next() => match kind {
@@ -145,14 +151,23 @@ pub(super) async fn uphold(name: &str, deps: &Deps, mut bundle: watch::Receiver<
             },
             () = changed(&mut bundle) => {}
             () = changed(&mut is_leader) => {}
+            () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {}
             _ = look.tick() => {}
         }
+        again = None;
         let wanted = bundle.borrow_and_update().clone();
         let leads = *is_leader.borrow_and_update();
         if let (true, Some(wanted)) = (leads, wanted) {
-            write(Kind::Mutating, &mut mutating, name, &deps.as_leader, &wanted).await;
-            write(Kind::Validating, &mut validating, name, &deps.as_leader, &wanted).await;
+            let first = write(Kind::Mutating, &mut mutating, name, &deps.as_leader, &wanted).await;
+            let second = write(Kind::Validating, &mut validating, name, &deps.as_leader, &wanted).await;
+            again = first.into_iter().chain(second).min();
         }
+        let trusted_by_all = trusted_by_all([&mutating.seen, &validating.seen]);
+        live.send_if_modified(|live| {
+            let differs = *live != trusted_by_all;
+            *live = trusted_by_all;
+            differs
+        });
         match trusted(name, [&mutating.seen, &validating.seen], deps) {
             Ok(()) => deps.readiness.met(Need::Certificate),
             Err(why) => deps.readiness.not_met(Need::Certificate, why),
@@ -216,30 +231,52 @@ fn seen<K>(
     })
 }
 
-/// Writes the bundle if an entry has another one.
-async fn write(kind: Kind, live: &mut Live, name: &str, client: &Client, bundle: &Arc<Vec<u8>>) {
-    let Seen::Present { uid, entries } = &live.seen else {
-        return;
+/// Writes the bundle if an entry has another one; gives when to try again if that would be too soon.
+async fn write(kind: Kind, known: &mut Known, name: &str, client: &Client, bundle: &Arc<Vec<u8>>) -> Option<Instant> {
+    let Seen::Present { uid, entries } = &known.seen else {
+        return None;
     };
-    let is_due = entries.iter().any(|entry| entry.ca_bundle != **bundle);
-    let too_soon = live.written_at.is_some_and(|at| at.elapsed() < WRITE_INTERVAL_MIN);
-    if !is_due || too_soon {
-        return;
+    if entries.iter().all(|entry| entry.ca_bundle == **bundle) {
+        return None;
+    }
+    let may_write = known.written_at.map(|at| at + WRITE_INTERVAL_MIN);
+    if may_write.is_some_and(|may_write| Instant::now() < may_write) {
+        return may_write;
     }
     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    live.written_at = Some(Instant::now());
+    known.written_at = Some(Instant::now());
     let written = timeout(WRITE_LIMIT, patch(kind, client, name, uid, &names, bundle)).await;
     let written = written.map_err(|_| format!("no answer within {WRITE_LIMIT:?}"));
     match written.and_then(|written| written.map_err(|error| error.to_string())) {
         Ok(()) => {
             tracing::info!("{} {name}: caBundle written", kind.as_str());
-            live.write_fault.clear();
+            known.write_fault.clear();
         }
-        Err(why) => live.write_fault.warn(format!(
+        Err(why) => known.write_fault.warn(format!(
             "caBundle of {} {name} cannot be written: {why}; the API server cannot call the webhook until it is; trying again",
             kind.as_str()
         )),
     }
+    None
+}
+
+/// The authorities that every entry of both configurations trusts; none, while one of them is not known.
+fn trusted_by_all(seen: [&Seen; 2]) -> Live {
+    let mut trusted: Option<Live> = None;
+    for seen in seen {
+        let Seen::Present { entries, .. } = seen else {
+            return Live::new();
+        };
+        for entry in entries {
+            let bundle = Certificate::parse_all(&entry.ca_bundle).unwrap_or_default();
+            let bundle: Live = bundle.into_iter().map(|authority| authority.der.to_vec()).collect();
+            trusted = Some(match trusted {
+                None => bundle,
+                Some(trusted) => trusted.into_iter().filter(|one| bundle.contains(one)).collect(),
+            });
+        }
+    }
+    trusted.unwrap_or_default()
 }
 
 /// Whether the API server would take what is served, for every entry of both configurations; else why not.

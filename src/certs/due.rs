@@ -65,7 +65,7 @@ impl fmt::Display for Step {
         match self {
             Self::NewAuthority(why) => write!(f, "new CA, because the one that signs {why}"),
             Self::PrepareNext => {
-                f.write_str("next CA prepared, because two thirds of the life of the one that signs are over")
+                f.write_str("next CA prepared, for it has to be trusted before the one that signs comes to its end")
             }
             Self::Promote(why) => write!(
                 f,
@@ -122,7 +122,7 @@ fn authority_step(contents: &Contents, now: Timestamp, policy: &Policy) -> Optio
             (trusted_until_now >= signed(policy.ca_overlap)).then_some(Step::Promote(Why::Trusted))
         }
         (None, None) => signing
-            .is_some_and(|signing| is_aged(signing, now))
+            .is_some_and(|signing| is_aged(signing, now) || wants_successor(signing, now, policy))
             .then_some(Step::PrepareNext),
     }
 }
@@ -156,7 +156,7 @@ fn needs_tidying(contents: &Contents, now: Timestamp) -> bool {
 }
 
 /// When one of our certificates was made.
-fn made_at(certificate: &Certificate) -> Timestamp {
+pub(super) fn made_at(certificate: &Certificate) -> Timestamp {
     certificate
         .not_before
         .saturating_add(BACKDATE)
@@ -168,6 +168,13 @@ fn is_aged(certificate: &Certificate, now: Timestamp) -> bool {
     let made = made_at(certificate);
     let life = certificate.not_after.duration_since(made);
     now.duration_since(made) >= life / 3 * 2
+}
+
+/// Whether an authority that is made only later could not be trusted for long enough before this one can no longer sign
+/// a leaf of a whole life. Two thirds of a life are earlier unless the overlap or the leaf's life is long beside it.
+fn wants_successor(signing: &Certificate, now: Timestamp, policy: &Policy) -> bool {
+    let takes = signed(policy.ca_overlap).saturating_add(signed(policy.leaf_lifetime));
+    signing.not_after.duration_since(now) <= takes
 }
 
 /// The longest that can be told, for a duration beyond that.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -29,8 +30,19 @@ pub struct Settings {
 pub enum Source {
     /// The operator makes it.
     SelfMade(SelfMade),
-    /// A folder with `tls.crt`, `tls.key` and perhaps `ca.crt`, kept by someone else.
-    Files(PathBuf),
+    /// Someone else keeps it, in mounted files.
+    Files(Mounted),
+}
+
+/// Where the mounted files are, and who is told of what is wrong with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mounted {
+    /// Holds `tls.crt`, `tls.key` and perhaps `ca.crt`.
+    pub folder: PathBuf,
+    /// The operator's own namespace, in which its Events are.
+    pub namespace: String,
+    /// Name of the operator's Pod, which the Events are about: the name of the mounted Secret is not known to it.
+    pub pod: String,
 }
 
 /// How the operator makes its certificate.
@@ -72,6 +84,12 @@ impl Deps {
         self.metrics
             .certificate_expiry(CertificateRole::Leaf, until.as_second());
         tracing::info!("serving a certificate that is valid from {from} to {until}");
+        if Timestamp::now() < from {
+            tracing::warn!(
+                "that is not valid yet: this machine's clock is behind, or that of the machine that made it was ahead; \
+                 nobody accepts it until {from}"
+            );
+        }
     }
 }
 
@@ -82,13 +100,14 @@ pub(super) type Bundle = Option<Arc<Vec<u8>>>;
 /// meanwhile is served.
 pub async fn run(settings: Settings, deps: Deps, cancel: CancellationToken) {
     let (publish, bundle) = watch::channel(None);
+    let (tell_live, live) = watch::channel(ca_bundle::Live::new());
     let source = async {
         match &settings.source {
-            Source::SelfMade(self_made) => secret::keep(self_made, &deps, publish).await,
-            Source::Files(folder) => files::follow(folder, &deps, publish).await,
+            Source::SelfMade(self_made) => secret::keep(self_made, &deps, publish, live).await,
+            Source::Files(mounted) => files::follow(mounted, &deps, publish).await,
         }
     };
-    let trusted = ca_bundle::uphold(&settings.webhook_config_name, &deps, bundle);
+    let trusted = ca_bundle::uphold(&settings.webhook_config_name, &deps, bundle, tell_live);
     // A write that is abandoned half-way is one that may or may not have happened: the next look tells.
     cancel
         .run_until_cancelled(Box::pin(async { tokio::join!(source, trusted) }))

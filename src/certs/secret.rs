@@ -17,9 +17,11 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::authority::{AuthorityFault, bring_up_to_date};
+use super::ca_bundle::Live;
 use super::contents::Contents;
-use super::due::{Step, mended};
+use super::due::{Policy, Step, mended};
 use super::run::{Bundle, Deps, SaidOnce, SelfMade, changed};
+use super::warnings::{Reason, Warnings, renewal_is_late};
 use crate::api::meta;
 use crate::telemetry::labels::CertificateRole;
 
@@ -60,7 +62,14 @@ struct Keeper {
 }
 
 /// Serves what the Secret holds, publishes its bundle, and while this replica leads keeps the Secret up to date.
-pub(super) async fn keep(settings: &SelfMade, deps: &Deps, publish: watch::Sender<Bundle>) {
+///
+/// `live` says which authorities every webhook configuration trusts: the next one does not sign before it is there.
+pub(super) async fn keep(
+    settings: &SelfMade,
+    deps: &Deps,
+    publish: watch::Sender<Bundle>,
+    live: watch::Receiver<Live>,
+) {
     let api: Api<Secret> = Api::namespaced(deps.client.clone(), &settings.namespace);
     let only_ours = watcher::Config::default().fields(&format!("metadata.name={SECRET_NAME}"));
     let mut events = std::pin::pin!(watcher(api, only_ours).default_backoff());
@@ -71,7 +80,10 @@ pub(super) async fn keep(settings: &SelfMade, deps: &Deps, publish: watch::Sende
     let mut look = interval((lifetime / LOOKS_PER_LIFETIME).clamp(LOOK_INTERVAL_MIN, LOOK_INTERVAL_MAX));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_leader = deps.is_leader.clone();
-    let (mut keeper, mut watch_fault, mut write_fault) = (Keeper::default(), SaidOnce::default(), SaidOnce::default());
+    let (mut keeper, mut watch_fault, mut write_said) = (Keeper::default(), SaidOnce::default(), SaidOnce::default());
+    let mut warnings = Warnings::about("Secret", &settings.namespace, SECRET_NAME, deps);
+    // What the last attempt to write met; `None` when it succeeded or none was made.
+    let mut write_fault: Option<String> = None;
     loop {
         tokio::select! {
             Some(event) = events.next() => match event {
@@ -91,18 +103,25 @@ pub(super) async fn keep(settings: &SelfMade, deps: &Deps, publish: watch::Sende
             _ = look.tick() => {}
         }
         let leads = *is_leader.borrow_and_update();
-        if !keeper.may_write(leads) {
-            continue;
+        if keeper.may_write(leads) {
+            let client = if leads { &deps.as_leader } else { &deps.client };
+            let writes = Api::namespaced(client.clone(), &settings.namespace);
+            let live = live.borrow().clone();
+            write_fault = match keeper.update(&writes, settings, &live, deps, &publish).await {
+                Ok(()) => None,
+                Err(fault) => Some(fault.to_string()),
+            };
+            match &write_fault {
+                None => write_said.clear(),
+                Some(fault) => write_said.warn(format!(
+                    "Secret {}/{SECRET_NAME} cannot be brought up to date: {fault}; serving what is in hand and trying \
+                     again",
+                    settings.namespace
+                )),
+            }
         }
-        let client = if leads { &deps.as_leader } else { &deps.client };
-        let writes = Api::namespaced(client.clone(), &settings.namespace);
-        match keeper.update(&writes, settings, deps, &publish).await {
-            Ok(()) => write_fault.clear(),
-            Err(fault) => write_fault.warn(format!(
-                "Secret {}/{SECRET_NAME} cannot be brought up to date: {fault}; serving what is in hand and trying again",
-                settings.namespace
-            )),
-        }
+        let late = keeper.late(leads, write_fault.as_deref());
+        warnings.tell(Reason::Expiring, late).await;
     }
 }
 
@@ -150,6 +169,17 @@ impl Keeper {
         self.secret = secret;
     }
 
+    /// What there is to say of a renewal that should have been made. A leader that has just tried knows why not.
+    fn late(&self, leads: bool, fault: Option<&str>) -> Option<String> {
+        let leaf = self.remembered.as_ref()?.leaf.as_ref()?;
+        let why = if leads {
+            fault?
+        } else {
+            "no replica that leads has done it"
+        };
+        renewal_is_late(leaf.certificate(), Timestamp::now(), why)
+    }
+
     /// Renewing is for the leader. Only the very first Secret may be made by anyone, for without it nobody is ready.
     fn may_write(&self, leads: bool) -> bool {
         let first = self.secret.is_none() && self.remembered.is_none();
@@ -160,13 +190,15 @@ impl Keeper {
         &mut self,
         api: &Api<Secret>,
         settings: &SelfMade,
+        live: &Live,
         deps: &Deps,
         publish: &watch::Sender<Bundle>,
     ) -> Result<(), WriteFault> {
         let now = Timestamp::now();
         let base = mended(&self.found, self.remembered.as_ref(), now);
         let restored = base != self.found;
-        let (wanted, steps) = bring_up_to_date(base, now, &settings.policy)?;
+        let policy = held_back(&settings.policy, &base, live);
+        let (wanted, steps) = bring_up_to_date(base, now, &policy)?;
         if wanted == self.found {
             return Ok(());
         }
@@ -206,6 +238,19 @@ impl Keeper {
         };
         api.create(&params, &secret).await
     }
+}
+
+/// The policy as it is, but that the next authority waits for as long as a webhook configuration does not trust it: what
+/// it signed would be refused there. Only the end of the one that signs ends that wait.
+fn held_back(policy: &Policy, contents: &Contents, live: &Live) -> Policy {
+    let mut policy = policy.clone();
+    match &contents.next {
+        Some(next) if live.iter().any(|trusted| **trusted == *next.certificate().der) => {}
+        Some(_) => policy.ca_overlap = Duration::MAX,
+        // One that is made only now is looked at again when somebody may have seen it.
+        None => policy.ca_overlap = policy.ca_overlap.max(Duration::from_secs(1)),
+    }
+    policy
 }
 
 fn say(namespace: &str, restored: bool, steps: &[Step]) {

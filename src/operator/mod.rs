@@ -281,7 +281,7 @@ impl Operator {
             is_leader: leads.clone(),
         };
         let certificates = certs::Settings {
-            source: settings.certificate.source(&self.namespace),
+            source: settings.certificate.source(&self.namespace, &hostname()),
             webhook_config_name: settings.config_name.clone(),
         };
         // A follower serves admission too, so this client has no gate.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::NAME;
 use crate::certs::due::Policy;
-use crate::certs::{SelfMade, Source};
+use crate::certs::{Mounted, SelfMade, Source};
 use crate::core;
 use crate::telemetry::LogFormat;
 
@@ -86,10 +86,14 @@ impl Settings {
 }
 
 impl Certificate {
-    /// The source, for an operator in `namespace`.
-    pub(super) fn source(&self, namespace: &str) -> Source {
+    /// The source, for the operator in `namespace` whose Pod is `pod`.
+    pub(super) fn source(&self, namespace: &str, pod: &str) -> Source {
         match self {
-            Self::Files(folder) => Source::Files(folder.clone()),
+            Self::Files(folder) => Source::Files(Mounted {
+                folder: folder.clone(),
+                namespace: namespace.to_owned(),
+                pod: pod.to_owned(),
+            }),
             Self::SelfMade(policy) => {
                 let mut policy = policy.clone();
                 if policy.hosts.is_empty() {

@@ -1,6 +1,7 @@
 //! Before anything starts: is the API server there, does it know our kind, may we do what we have to? Waits for the first
 //! and names what is missing of the others. Must never ask for a right that is not used.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ struct Right {
     namespace: Option<String>,
     /// `None`: of any name.
     name: Option<String>,
+    /// Whether it is for what the operator keeps in its own namespace.
+    own: bool,
 }
 
 impl fmt::Display for Right {
@@ -52,6 +55,17 @@ impl fmt::Display for Right {
         match &self.namespace {
             Some(namespace) => write!(f, " in namespace {namespace}"),
             None => Ok(()),
+        }
+    }
+}
+
+impl Right {
+    /// Which role of the chart grants it.
+    fn role(&self) -> String {
+        match &self.namespace {
+            Some(namespace) if self.own => format!("Role {}-own in namespace {namespace}", super::NAME),
+            Some(namespace) => format!("Role {} in namespace {namespace}", super::NAME),
+            None => format!("ClusterRole {}", super::NAME),
         }
     }
 }
@@ -90,22 +104,8 @@ impl Rights {
                 rights.add("", "namespaces", &["get"], place, place);
             }
         }
-        if settings.lease.is_some() {
-            let group = "coordination.k8s.io";
-            rights.add(group, "leases", &["create"], Some(namespace), None);
-            rights.add(group, "leases", &["get", "update"], Some(namespace), Some(super::NAME));
-        }
+        rights.0.extend(Self::own(settings, namespace));
         if let Some(webhook) = &settings.webhook {
-            if matches!(webhook.certificate, Certificate::SelfMade(_)) {
-                rights.add("", "secrets", &["create"], Some(namespace), None);
-                rights.add(
-                    "",
-                    "secrets",
-                    &["get", "list", "watch", "update"],
-                    Some(namespace),
-                    Some(SECRET_NAME),
-                );
-            }
             for resource in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
                 let verbs = ["get", "list", "watch", "patch"];
                 let name = Some(webhook.config_name.as_str());
@@ -116,6 +116,32 @@ impl Rights {
             }
         }
         rights
+    }
+
+    /// What it keeps in its own namespace.
+    fn own(settings: &Settings, namespace: &str) -> Vec<Right> {
+        let mut rights = Self(Vec::new());
+        let place = Some(namespace);
+        if settings.lease.is_some() {
+            let group = "coordination.k8s.io";
+            rights.add(group, "leases", &["create"], place, None);
+            rights.add(group, "leases", &["get", "update"], place, Some(super::NAME));
+        }
+        if let Some(webhook) = &settings.webhook {
+            if matches!(webhook.certificate, Certificate::SelfMade(_)) {
+                let verbs = ["get", "list", "watch", "update"];
+                rights.add("", "secrets", &["create"], place, None);
+                rights.add("", "secrets", &verbs, place, Some(SECRET_NAME));
+            }
+            let watched = &settings.watch_namespaces;
+            let has_them = watched.is_empty() || watched.iter().any(|name| name == namespace);
+            if !(settings.controller_enabled && has_them) {
+                // Else those on the Events of pipelines serve.
+                rights.add("events.k8s.io", "events", &["create", "patch"], place, None);
+            }
+        }
+        let own = rights.0.into_iter().map(|right| Right { own: true, ..right });
+        own.collect()
     }
 
     fn add(
@@ -132,6 +158,7 @@ impl Rights {
             resource,
             namespace: namespace.map(str::to_owned),
             name: name.map(str::to_owned),
+            own: false,
         });
         self.0.extend(rights);
     }
@@ -166,17 +193,27 @@ async fn ask(client: &Client, rights: &Rights) -> Result<Vec<String>, kube::Erro
     let mut missing = Vec::new();
     for (right, granted) in rights.0.iter().zip(answers) {
         if !granted? {
-            missing.push(right.to_string());
+            missing.push(right);
         }
     }
-    if !missing.is_empty() {
-        faults.push(format!(
-            "the API server does not grant: {}. The roles of the chart do (chart/templates/rbac.yaml): bind them to \
-             this account",
-            missing.join(", ")
-        ));
-    }
+    faults.extend(not_granted(&missing));
     Ok(faults)
+}
+
+/// One fault for each role of the chart that would grant what is missing.
+fn not_granted(missing: &[&Right]) -> Vec<String> {
+    let mut by_role: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for right in missing {
+        by_role.entry(right.role()).or_default().push(right.to_string());
+    }
+    let fault = |(role, rights): (String, Vec<String>)| {
+        format!(
+            "the API server does not grant: {}. The {role} of the chart does (chart/templates/rbac.yaml): bind it to \
+             this account",
+            rights.join(", ")
+        )
+    };
+    by_role.into_iter().map(fault).collect()
 }
 
 /// Why our kind is not there, if it is not.
@@ -246,10 +283,38 @@ mod tests {
             resource: "leases",
             namespace: Some("ops".to_owned()),
             name: Some("streaming-operator".to_owned()),
+            own: true,
         };
         assert_eq!(
             right.to_string(),
             "update leases.coordination.k8s.io streaming-operator in namespace ops"
+        );
+        assert_eq!(right.role(), "Role streaming-operator-own in namespace ops");
+    }
+
+    fn right(verb: &'static str, resource: &'static str, namespace: Option<&str>) -> Right {
+        Right {
+            verb,
+            group: "",
+            resource,
+            namespace: namespace.map(str::to_owned),
+            name: None,
+            own: false,
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_told_by_the_role_that_grants_it() {
+        let (create, delete) = (right("create", "pods", None), right("delete", "pods", None));
+        let list = right("list", "pods", Some("ingest"));
+        assert_eq!(
+            not_granted(&[&create, &list, &delete]),
+            [
+                "the API server does not grant: create pods, delete pods. The ClusterRole streaming-operator of the \
+                 chart does (chart/templates/rbac.yaml): bind it to this account",
+                "the API server does not grant: list pods in namespace ingest. The Role streaming-operator in namespace \
+                 ingest of the chart does (chart/templates/rbac.yaml): bind it to this account",
+            ]
         );
     }
 }

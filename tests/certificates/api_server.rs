@@ -38,6 +38,8 @@ struct Store {
     /// Every request: method, plural, query, status, body.
     requests: Vec<(String, String, String, u16, Value)>,
     failing: bool,
+    /// The method that is refused for want of a right.
+    forbidden: Option<&'static str>,
 }
 
 impl Store {
@@ -67,6 +69,10 @@ impl ApiServer {
         let router = Router::new()
             .route("/api/v1/namespaces/{namespace}/{plural}", get(list).post(create))
             .route("/api/v1/namespaces/{namespace}/{plural}/{name}", get(read).put(replace))
+            .route(
+                "/apis/events.k8s.io/v1/namespaces/{namespace}/{plural}",
+                axum::routing::post(create),
+            )
             .route("/apis/admissionregistration.k8s.io/v1/{plural}", get(list_cluster))
             .route(
                 "/apis/admissionregistration.k8s.io/v1/{plural}/{name}",
@@ -111,6 +117,18 @@ impl ApiServer {
     pub(crate) fn fail(&self, failing: bool) {
         self.lock().failing = failing;
         self.tell();
+    }
+
+    /// From now on requests of this method are refused for want of a right; none of any, with `None`.
+    pub(crate) fn forbid(&self, method: Option<&'static str>) {
+        self.lock().forbidden = method;
+    }
+
+    /// All objects of a kind.
+    pub(crate) fn list(&self, plural: &str) -> Vec<Value> {
+        let store = self.lock();
+        let objects = store.objects.iter().filter(|(key, _)| key.0 == plural);
+        objects.map(|(_, object)| object.clone()).collect()
     }
 
     /// Number of requests of that method that were answered with `status`.
@@ -273,6 +291,7 @@ async fn replace(
             .get(&key)
             .map(|stored| stored["metadata"]["resourceVersion"].clone());
         match stored {
+            _ if store.forbidden == Some("PUT") => failure(403, "Forbidden"),
             None => failure(404, "NotFound"),
             Some(version) if version != object["metadata"]["resourceVersion"] => failure(409, "Conflict"),
             Some(_) => (200, store.store(&key, object.clone())),
@@ -293,6 +312,7 @@ async fn apply(
     let answer = {
         let mut store = server.lock();
         match store.objects.get(&key).cloned() {
+            _ if store.forbidden == Some("PATCH") => failure(403, "Forbidden"),
             Some(object) if object["metadata"]["uid"] == patch["metadata"]["uid"] => match merged(object, &patch) {
                 Some(object) => (200, store.store(&key, object)),
                 None => failure(422, "Invalid"),

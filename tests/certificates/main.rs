@@ -9,6 +9,7 @@
 )]
 
 mod api_server;
+mod clock;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use streaming_operator::certs::{Deps, SelfMade, ServingCertificate, Settings, So
 use streaming_operator::server::{Need, Readiness};
 use streaming_operator::telemetry::Metrics;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use api_server::{ApiServer, MUTATING, SECRETS, VALIDATING};
@@ -39,12 +40,10 @@ struct Replica {
 
 impl Replica {
     fn start(server: &ApiServer, leads: bool) -> Self {
-        let policy = Policy {
-            hosts: [HOST.to_owned()].into(),
-            leaf_lifetime: Duration::from_secs(2160 * 3600),
-            ca_lifetime: Duration::from_secs(43_800 * 3600),
-            ca_overlap: Duration::from_secs(24 * 3600),
-        };
+        Self::start_with(server, leads, policy())
+    }
+
+    fn start_with(server: &ApiServer, leads: bool, policy: Policy) -> Self {
         let settings = Settings {
             source: Source::SelfMade(SelfMade {
                 namespace: "ops".to_owned(),
@@ -92,6 +91,15 @@ impl Replica {
 impl Drop for Replica {
     fn drop(&mut self) {
         self.cancel.cancel();
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        hosts: [HOST.to_owned()].into(),
+        leaf_lifetime: Duration::from_secs(2160 * 3600),
+        ca_lifetime: Duration::from_secs(43_800 * 3600),
+        ca_overlap: Duration::from_secs(24 * 3600),
     }
 }
 
@@ -218,6 +226,26 @@ async fn a_stripped_or_replaced_bundle_is_put_back() {
         }
     }
     eventually("it is ready again", || replica.is_ready()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bundle_that_is_stripped_again_at_once_is_put_back_within_a_second() {
+    let server = server();
+    let replica = Replica::start(&server, true);
+    eventually("it is ready", || replica.is_ready()).await;
+    let bundle = json!(secret_entry(&server, "ca.crt"));
+    for _ in 0..5 {
+        let mut found = server.get(MUTATING, "", NAME).expect("it exists");
+        found["webhooks"][0]["clientConfig"]["caBundle"] = Value::Null;
+        server.put(MUTATING, "", NAME, found);
+        let stripped = Instant::now();
+        eventually("it is put back", || bundles(&server) == vec![bundle.clone(); 4]).await;
+        assert!(
+            stripped.elapsed() < Duration::from_millis(1100),
+            "{:?}",
+            stripped.elapsed()
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -118,6 +118,34 @@ fn an_expired_authority_is_replaced_at_once_by_the_next_one_or_a_new_one() {
 }
 
 #[test]
+fn an_overlap_that_is_long_beside_the_authoritys_life_is_kept_all_the_same() {
+    let policy = Policy {
+        leaf_lifetime: hours(10),
+        ca_lifetime: hours(60),
+        ca_overlap: hours(24),
+        ..policy()
+    };
+    let mut contents = Contents::default();
+    let mut promotions = Vec::new();
+    for minutes in (0..240 * 60).step_by(10) {
+        let now = at(0) + SignedDuration::from_mins(minutes);
+        let (next, steps) = bring_up_to_date(contents, now, &policy).expect("certificates are made");
+        contents = next;
+        let left = leaf(&contents).not_after.duration_since(now);
+        assert!(
+            left >= SignedDuration::from_hours(3),
+            "{left} left after {minutes} minutes"
+        );
+        promotions.extend(steps.into_iter().filter(|step| matches!(step, Step::Promote(_))));
+    }
+    assert!(promotions.len() >= 7, "about one a day: {promotions:?}");
+    assert!(
+        promotions.iter().all(|step| *step == Step::Promote(Why::Trusted)),
+        "{promotions:?}"
+    );
+}
+
+#[test]
 fn a_lost_signing_key_makes_the_next_authority_sign_although_it_is_new() {
     let (mut contents, _) = updated(fresh(), 29_200);
     contents.signing = None;

@@ -188,8 +188,12 @@ impl Faults {
         if policy.leaf_lifetime >= policy.ca_lifetime {
             self.add("--leaf-lifetime", "must be less than --ca-lifetime");
         }
-        if policy.ca_overlap >= policy.ca_lifetime {
-            self.add("--ca-overlap", "must be less than --ca-lifetime");
+        // A CA that begins to sign was made an overlap ago, and the one after it needs another overlap.
+        if policy.ca_overlap.saturating_mul(2) >= policy.ca_lifetime {
+            self.add(
+                "--ca-overlap",
+                "must be less than half of --ca-lifetime: else a CA ends before its successor may sign",
+            );
         }
         let dir = args.tls_dir.as_deref().filter(|dir| !dir.is_empty());
         match (args.tls_mode.as_str(), dir) {

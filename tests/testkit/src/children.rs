@@ -106,6 +106,26 @@ impl Running {
     /// # Errors
     /// When the kernel refuses.
     pub fn terminate(&self) -> io::Result<()> {
+        self.signal(Signal::TERM)
+    }
+
+    /// SIGSTOP: it does nothing until [`Running::resume`]. Nothing happens when it has ended already.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn pause(&self) -> io::Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// SIGCONT: it goes on where it was paused. Nothing happens when it has ended already.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn resume(&self) -> io::Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
         let mut child = self.child();
         // Its id may belong to another process once the end has been collected.
         if child.try_wait()?.is_some() {
@@ -113,7 +133,7 @@ impl Running {
         }
         let id = i32::try_from(child.id()).map_err(io::Error::other)?;
         let id = Pid::from_raw(id).ok_or_else(|| io::Error::other("a process id of 0"))?;
-        Ok(kill_process(id, Signal::TERM)?)
+        Ok(kill_process(id, signal)?)
     }
 
     /// Waits for its end.

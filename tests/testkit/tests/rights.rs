@@ -102,6 +102,7 @@ const WITHIN: &str = "
     yes create subjectaccessreviews          authorization.k8s.io         -         -
     yes update leases                        coordination.k8s.io          own       streaming-operator
     no  update leases                        coordination.k8s.io          watched   streaming-operator
+    yes create events                        events.k8s.io                own       -
 ";
 
 async fn assert_rights(client: &Client, table: &str, places: &[(&str, &str)]) {

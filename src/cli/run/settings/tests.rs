@@ -124,6 +124,10 @@ fn times_that_cannot_work_together_are_refused() {
             "--leaf-lifetime must be less than --ca-lifetime",
         ),
         (
+            ["--ca-overlap=24h", "--ca-lifetime=48h"],
+            "--ca-overlap must be less than half of --ca-lifetime: else a CA ends before its successor may sign",
+        ),
+        (
             ["--http-addr=127.0.0.1:9443", "--tls-host=h"],
             "--http-addr is the same as --webhook-addr",
         ),
