@@ -185,24 +185,6 @@ impl Bed {
             .expect("the webhook defaults");
     }
 
-    /// Removes both configurations, as in the docs of what to do when the operator does not come back.
-    pub(crate) async fn remove_webhooks(&self) {
-        let kinds = "mutatingwebhookconfiguration,validatingwebhookconfiguration";
-        self.kubectl(&["delete", kinds, "streaming-operator"])
-            .await
-            .expect("they are deleted");
-        let mut broken = manifest("broken");
-        broken["spec"]["segment_id"] = json!(7);
-        let look = async || {
-            let stored = self.apply_with(&broken, &["--dry-run=server"]).await;
-            Ok(Seen::when(stored, Result::is_ok))
-        };
-        wait::until("nobody to judge", wait::DEADLINE, look)
-            .await
-            .expect("what only the webhook refuses")
-            .expect("it is admitted");
-    }
-
     /// Ends the webhook.
     pub(crate) async fn stop(&mut self) {
         self.cancel.cancel();

@@ -36,10 +36,10 @@ async fn serve(answers: Answers) -> (SocketAddr, Asked) {
     let handler = move |request: Request<Body>| {
         let heard = Arc::clone(&heard);
         async move {
-            let (head, body) = request.into_parts();
+            let (parts, body) = request.into_parts();
             let body = to_bytes(body, 1 << 20).await.expect("a body");
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            let (method, path) = (head.method.to_string(), head.uri.to_string());
+            let (method, path) = (parts.method.to_string(), parts.uri.to_string());
             if path == "/version" {
                 return reply(
                     200,
@@ -133,15 +133,15 @@ async fn a_stored_document_is_a_dry_run_of_an_update_that_leaves_other_metadata_
     let output = validate(address, &[], PIPELINE).await;
     assert_eq!((code(&output), stderr(&output)), (Some(0), String::new()));
     let asked = asked.lock().expect("no panic");
-    let (method, path, patch) = &asked[1];
+    let (method, path, operations) = &asked[1];
     assert_eq!(method, "PATCH");
     assert!(
         path.starts_with(&format!("{COLLECTION}/checkout?dryRun=All&")),
         "{path}"
     );
-    assert_eq!(patch[0], json!({"op": "add", "path": "/metadata/uid", "value": "u1"}));
-    assert_eq!(patch[1]["path"], json!("/spec"));
-    assert_eq!(patch.as_array().map(Vec::len), Some(2));
+    assert_eq!(operations[0], json!({"op": "add", "path": "/metadata/uid", "value": "u1"}));
+    assert_eq!(operations[1]["path"], json!("/spec"));
+    assert_eq!(operations.as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
