@@ -139,7 +139,10 @@ async fn a_stored_document_is_a_dry_run_of_an_update_that_leaves_other_metadata_
         path.starts_with(&format!("{COLLECTION}/checkout?dryRun=All&")),
         "{path}"
     );
-    assert_eq!(operations[0], json!({"op": "add", "path": "/metadata/uid", "value": "u1"}));
+    assert_eq!(
+        operations[0],
+        json!({"op": "add", "path": "/metadata/uid", "value": "u1"})
+    );
     assert_eq!(operations[1]["path"], json!("/spec"));
     assert_eq!(operations.as_array().map(Vec::len), Some(2));
 }
