@@ -14,8 +14,8 @@ use streaming_operator::core::plan::PodPlan;
 
 use crate::rng::Rng;
 
-/// Uid of the pipeline under test.
-pub(crate) const UID: &str = "uid-of-the-pipeline";
+/// Owner of the Pods that are none of the pipeline's, and live.
+pub(crate) const ANOTHER: &str = "uid-of-another";
 
 /// What Pods of a revision do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,29 @@ pub(crate) struct SimPod {
     pub(crate) created: Timestamp,
     pub(crate) deleted: Option<Timestamp>,
     pub(crate) stage: Stage,
+    /// Its node is away: it stays as it is.
+    pub(crate) stuck: bool,
 }
 
 impl SimPod {
+    /// A Pod of someone else that runs under this name.
+    pub(crate) fn of_another(name: &str, uid: String, now: Timestamp) -> Self {
+        Self {
+            name: name.to_owned(),
+            uid,
+            owner: ANOTHER.to_owned(),
+            set: "primary".to_owned(),
+            ordinal: "0".to_owned(),
+            generation: "0".to_owned(),
+            revision: "0000000000".to_owned(),
+            failures: 0,
+            created: now,
+            deleted: None,
+            stage: Stage::Ready { since: now },
+            stuck: false,
+        }
+    }
+
     pub(crate) const fn is_ended(&self) -> bool {
         matches!(self.stage, Stage::Failed { .. })
     }
@@ -225,7 +245,7 @@ impl Cluster {
     }
 
     /// A create of the operator: the uid of the new Pod, or of the one that has the name.
-    pub(crate) fn create(&mut self, plan: &PodPlan) -> Result<String, Box<SimPod>> {
+    pub(crate) fn create(&mut self, plan: &PodPlan, owner: &str) -> Result<String, Box<SimPod>> {
         let name = plan.name.to_string();
         if let Some(there) = self.pods.get(&name) {
             return Err(Box::new(there.clone()));
@@ -234,7 +254,7 @@ impl Cluster {
         self.put(SimPod {
             name,
             uid: uid.clone(),
-            owner: UID.to_owned(),
+            owner: owner.to_owned(),
             set: plan.set.to_string(),
             ordinal: plan.name.ordinal.to_string(),
             generation: plan.name.generation.to_string(),
@@ -243,6 +263,7 @@ impl Cluster {
             created: self.now,
             deleted: None,
             stage: Stage::Pending,
+            stuck: false,
         });
         Ok(uid)
     }
@@ -277,6 +298,9 @@ impl Cluster {
         let Some(mut pod) = self.pods.get(name).cloned() else {
             return false;
         };
+        if pod.owner == ANOTHER || pod.stuck {
+            return false;
+        }
         if pod.deleted.is_some() {
             self.remove(name);
             return true;
@@ -297,14 +321,19 @@ impl Cluster {
         true
     }
 
-    /// Tells the operator's cache the next event, sometimes twice. Whether there was one.
-    pub(crate) fn deliver(&mut self, ledger: &mut Ledger, rng: &mut Rng) -> bool {
+    /// Number of events on their way.
+    pub(crate) fn behind(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Tells the operator's cache the next event, sometimes twice. How often; 0 when there was none.
+    pub(crate) fn deliver(&mut self, ledger: &mut Ledger, rng: &mut Rng) -> usize {
         if self.list.is_some() {
             self.end_list(ledger);
-            return true;
+            return 1;
         }
         let Some(event) = self.events.pop_front() else {
-            return false;
+            return 0;
         };
         let times = if rng.chance(5) { 2 } else { 1 };
         for _ in 0..times {
@@ -321,7 +350,7 @@ impl Cluster {
                 }
             }
         }
-        true
+        times
     }
 
     /// The watch breaks: events on their way are lost, and a new list begins.

@@ -1,17 +1,16 @@
 //! What must never happen, judged at the moment of each write, with numbers of their own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use streaming_operator::api::{ConditionStatus, ConditionType, PodReplacementPolicy, Reason, StreamingPipelineStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use streaming_operator::api::{
+    ConditionStatus, ConditionType, PodReplacementPolicy, Reason, StreamingPipelineStatus, meta,
+};
 use streaming_operator::core::names::Revision;
 use streaming_operator::core::plan::{Decision, DeleteReason, PodDelete, PodPlan};
 
-use crate::cluster::{Quality, SimPod, UID, quality};
-use crate::operator::World;
-
-fn ours(world: &World) -> impl Iterator<Item = &SimPod> {
-    world.cluster.pods.values().filter(|pod| pod.owner == UID)
-}
+use crate::cluster::{ANOTHER, Quality, SimPod, quality};
+use crate::world::World;
 
 /// Places with a Pod that serves as far as the operator can know. What the kubelet and people did since the last event it
 /// cannot; what it deleted itself it must.
@@ -20,20 +19,20 @@ fn serving(world: &World) -> impl Iterator<Item = &SimPod> {
         .cluster
         .cache
         .values()
-        .filter(|pod| pod.owner == UID && pod.is_ready());
+        .filter(|pod| pod.owner != ANOTHER && pod.is_ready());
     cached.filter(|pod| !world.deleted.contains(&pod.uid))
 }
 
 fn total(world: &World) -> usize {
-    usize::from(world.wanted.total())
+    usize::from(world.spec.total())
 }
 
 fn max_unavailable(world: &World) -> usize {
-    usize::from(world.wanted.max_unavailable).clamp(1, total(world).saturating_sub(1).max(1))
+    usize::from(world.spec.max_unavailable).clamp(1, total(world).saturating_sub(1).max(1))
 }
 
 fn hands_over(world: &World) -> bool {
-    total(world) == 1 && world.wanted.policy == PodReplacementPolicy::TerminatingOrFailed
+    total(world) == 1 && world.spec.policy == PodReplacementPolicy::TerminatingOrFailed
 }
 
 /// Below this number of available Pods the operator may not go.
@@ -57,14 +56,15 @@ pub(crate) fn of_delete(world: &World, delete: &PodDelete) {
         delete.name
     );
     if let Some(pod) = world.cluster.pods.get(&delete.name).filter(|pod| pod.uid == delete.uid) {
-        assert_eq!(pod.owner, UID, "a Pod of another owner is deleted: {}", delete.name);
+        assert_ne!(pod.owner, ANOTHER, "a Pod of another owner is deleted: {}", delete.name);
+        beside_no_other(world, pod, delete);
     }
     assert!(
         delete.force || !world.deleted.contains(&delete.uid),
         "{} is deleted twice",
         delete.name
     );
-    if total(world) == 0 || !serving(world).any(|pod| pod.uid == delete.uid) {
+    if total(world) == 0 || world.deleting || !serving(world).any(|pod| pod.uid == delete.uid) {
         return;
     }
     let places = |without: &str| {
@@ -81,10 +81,59 @@ pub(crate) fn of_delete(world: &World, delete: &PodDelete) {
     );
 }
 
+/// Of a place no second Pod goes while one is terminating, but where all go.
+fn beside_no_other(world: &World, pod: &SimPod, delete: &PodDelete) {
+    let all_go = matches!(
+        delete.why,
+        DeleteReason::Drain | DeleteReason::ScaleDown | DeleteReason::PipelineDeleted
+    );
+    if all_go || delete.force || pod.is_ended() {
+        return;
+    }
+    let others = world
+        .pods()
+        .filter(|other| other.place() == pod.place() && other.uid != pod.uid);
+    let terminating = others.filter(|other| is_known_to_end(world, other)).count();
+    assert_eq!(
+        terminating, 0,
+        "{} goes ({:?}) beside a terminating one",
+        delete.name, delete.why
+    );
+}
+
+/// Being deleted as far as the operator can know, and not ended.
+fn is_known_to_end(world: &World, pod: &SimPod) -> bool {
+    let cached = world.cluster.cache.get(&pod.name);
+    let shown = cached.is_some_and(|cached| cached.uid == pod.uid && cached.deleted.is_some());
+    pod.deleted.is_some() && !pod.is_ended() && (shown || world.deleted.contains(&pod.uid))
+}
+
+/// What holds after every step, whoever made it.
+pub(crate) fn of_the_world(world: &World) {
+    for other in &world.others {
+        let there = world.cluster.pods.get(&other.name);
+        assert_eq!(there, Some(other), "another's Pod is as it was made");
+    }
+    let mut live: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for pod in world.pods().filter(|pod| pod.is_live()) {
+        *live.entry(pod.place()).or_default() += 1;
+    }
+    for ((set, ordinal), count) in live {
+        // (a hand-over makes a second one; it was judged when it was made, and a scale up may have come since)
+        let first_primary = set == "primary" && ordinal == "0";
+        let most = match world.spec.policy {
+            PodReplacementPolicy::TerminatingOrFailed if first_primary => 2,
+            _ => 1,
+        };
+        assert!(count <= most, "{count} live Pods of {set} {ordinal}");
+    }
+}
+
 pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
     let set = plan.set.to_string();
     let ordinal = plan.name.ordinal.to_string();
-    let here: Vec<_> = ours(world)
+    let here: Vec<_> = world
+        .pods()
         .filter(|pod| pod.set == set && pod.ordinal == ordinal)
         .collect();
     let name = plan.name.to_string();
@@ -97,23 +146,14 @@ pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
         "{name} is made beside {live} live Pods"
     );
     // (one that a person deleted a moment ago it cannot know of)
-    let cached = |pod: &SimPod| {
-        world
-            .cluster
-            .cache
-            .get(&pod.name)
-            .is_some_and(|cached| cached.deleted.is_some())
-    };
-    let is_known = |pod: &&&SimPod| world.deleted.contains(&pod.uid) || cached(pod);
-    let ending = here.iter().filter(|pod| pod.deleted.is_some() && !pod.is_ended());
-    let terminating = ending.filter(is_known).count();
-    match world.wanted.policy {
+    let terminating = here.iter().filter(|pod| is_known_to_end(world, pod)).count();
+    match world.spec.policy {
         PodReplacementPolicy::Failed => assert_eq!(terminating, 0, "{name} is made beside a terminating Pod"),
         PodReplacementPolicy::TerminatingOrFailed => {
             assert!(terminating <= 1, "{name} beside {terminating} terminating");
         }
     }
-    let all = ours(world).filter(|pod| pod.is_live()).count();
+    let all = world.pods().filter(|pod| pod.is_live()).count();
     let most = total(world) + usize::from(total(world) == 1);
     assert!(
         all < most,
@@ -122,14 +162,19 @@ pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {
     );
     let map = format!("svc-{}", plan.revision.as_str().chars().next().expect("ten digits"));
     assert!(
-        world.cluster.config_maps.contains_key(&map),
+        is_ours(world, world.cluster.config_maps.get(&map)),
         "{name} is made before its ConfigMap {map}"
     );
     assert!(
-        world.cluster.revisions.contains_key(&format!("svc-{}", plan.revision)),
+        is_ours(world, world.cluster.revisions.get(&format!("svc-{}", plan.revision))),
         "{name} is made before its ControllerRevision"
     );
     broken_takes_few(world, plan, decision);
+}
+
+fn is_ours(world: &World, object: Option<&ObjectMeta>) -> bool {
+    let labels = object.and_then(|object| object.labels.as_ref());
+    labels.and_then(|labels| labels.get(meta::LABEL_OWNER_UID)) == Some(&world.uid)
 }
 
 /// A revision that does not work takes no more than `maxUnavailable` places while there is one to return to.
@@ -139,8 +184,8 @@ fn broken_takes_few(world: &World, plan: &PodPlan, decision: &Decision) {
     if quality(revision) == Quality::Good || current.is_none_or(|current| current.as_str() == revision) {
         return;
     }
-    let of_it = |pod: &&SimPod| pod.revision == revision && pod.deleted.is_none();
-    let mut places: BTreeSet<_> = ours(world).filter(of_it).map(SimPod::place).collect();
+    let of_it = |pod: &&SimPod| pod.owner == world.uid && pod.revision == revision && pod.deleted.is_none();
+    let mut places: BTreeSet<_> = world.pods().filter(of_it).map(SimPod::place).collect();
     places.insert((plan.set.to_string(), plan.name.ordinal.to_string()));
     let most = max_unavailable(world);
     assert!(
@@ -185,7 +230,11 @@ pub(crate) fn of_any_pod_write(world: &World, decision: &Decision) {
 
 pub(crate) fn of_config_map(world: &World, name: &str) {
     let digit = name.chars().last().expect("a name");
-    let used = ours(world).any(|pod| pod.revision.starts_with(digit));
+    let ours = is_ours(world, world.cluster.config_maps.get(name)) && !world.deleting;
+    let used = ours
+        && world
+            .pods()
+            .any(|pod| pod.owner == world.uid && pod.revision.starts_with(digit));
     assert!(!used, "ConfigMap {name} is deleted while a Pod mounts it");
 }
 
@@ -218,7 +267,7 @@ pub(crate) fn of_status(world: &World, status: &StreamingPipelineStatus) {
         "Ready and not Progressing"
     );
     assert!(
-        !(ready && status.available_replicas != i32::from(world.wanted.total())),
+        !(ready && status.available_replicas != i32::from(world.spec.total())),
         "Ready without its Pods"
     );
 }

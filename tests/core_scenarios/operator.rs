@@ -5,35 +5,20 @@ use std::collections::BTreeSet;
 use std::iter::successors;
 
 use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use streaming_operator::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus, meta};
-use streaming_operator::core::in_flight::Ledger;
-use streaming_operator::core::names::{BaseName, Revision};
-use streaming_operator::core::observed::{Gathered, NamespaceState, Observed, PipelineFacts};
-use streaming_operator::core::plan::{
-    Action, ActionResult, AnalysisVerdict, Decision, Input, Outcome, PodPlan, Wanted, decide,
-};
-use streaming_operator::core::settings::Settings;
+use streaming_operator::api::{OnFailure, PodReplacementPolicy, meta};
+use streaming_operator::core::names::Revision;
+use streaming_operator::core::observed::{Gathered, NamespaceState, Observed};
+use streaming_operator::core::plan::{Action, ActionResult, Decision, Input, Outcome, PodDelete, PodPlan, decide};
 use streaming_operator::core::status::{StatusInput, status};
 
-use crate::cluster::{Cluster, SimPod, UID, strings};
+use crate::cluster::{ANOTHER, strings};
+use crate::defects::{self, Defect};
 use crate::invariants;
 use crate::rng::Rng;
-
-/// A pipeline, the cluster it runs in, and the operator.
-pub(crate) struct World {
-    pub(crate) cluster: Cluster,
-    pub(crate) wanted: Wanted,
-    pub(crate) generation: i64,
-    pub(crate) status: StreamingPipelineStatus,
-    pub(crate) ledger: Ledger,
-    pub(crate) settings: Settings,
-    pub(crate) analysis: AnalysisVerdict,
-    /// Uids of the Pods that the operator deleted since it started last.
-    pub(crate) deleted: BTreeSet<String>,
-    /// What happened, to be printed with a failure.
-    pub(crate) log: Vec<String>,
-}
+use crate::story::short;
+use crate::world::World;
 
 /// How a pass ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,149 +29,115 @@ pub(crate) struct Pass {
     pub(crate) wake_after: Option<SignedDuration>,
 }
 
-pub(crate) fn revision(digit: char) -> Revision {
-    Revision::parse(&digit.to_string().repeat(10)).expect("a hex digit")
-}
-
 impl World {
-    pub(crate) fn new(replicas: u16, digit: char) -> Self {
-        Self {
-            cluster: Cluster::new(),
-            wanted: Wanted {
-                revision: Some(revision(digit)),
-                config_map: Some(format!("svc-{digit}")),
-                primary: BaseName::parse("svc").expect("a name"),
-                canary: BaseName::parse("svc-canary"),
-                replicas,
-                with_canary: false,
-                suspend: false,
-                paused: false,
-                max_unavailable: 1,
-                min_ready: SignedDuration::ZERO,
-                progress_deadline: SignedDuration::from_secs(600),
-                policy: PodReplacementPolicy::TerminatingOrFailed,
-                restart_at: None,
-                require_analysis: false,
-                on_failure: OnFailure::Pause,
-                history_limit: 2,
-            },
-            generation: 1,
-            status: StreamingPipelineStatus::default(),
-            ledger: Ledger::default(),
-            settings: Settings::default(),
-            analysis: AnalysisVerdict::None,
-            deleted: BTreeSet::new(),
-            log: Vec::new(),
-        }
-    }
-
-    pub(crate) fn edit(&mut self, what: String, edit: impl FnOnce(&mut Wanted)) {
-        edit(&mut self.wanted);
-        self.generation += 1;
-        self.log.push(what);
-    }
-
-    pub(crate) fn edit_to(&mut self, digit: char) {
-        self.edit(format!("USER edits to revision {digit}"), |wanted| {
-            wanted.revision = Some(revision(digit));
-            wanted.config_map = Some(format!("svc-{digit}"));
-        });
-    }
-
-    fn pipeline(&self) -> PipelineFacts {
-        PipelineFacts {
-            namespace: "ns".to_owned(),
-            name: "pipeline".to_owned(),
-            uid: UID.to_owned(),
-            generation: Some(self.generation),
-            deleting: false,
-            has_finalizer: false,
-            annotations: std::collections::BTreeMap::new(),
-            workload_namespace: "ns".to_owned(),
-        }
-    }
-
     fn observe(&self) -> Observed {
-        let objects: Vec<_> = self.cluster.cache.values().map(SimPod::object).collect();
+        let shown = |pod| defects::shown(self.defect, pod, &self.uid).object();
+        let objects: Vec<Pod> = self.cluster.cache.values().map(shown).collect();
         let gathered = Gathered {
             pods: objects.iter().collect(),
             config_maps: self.cluster.config_maps.values().collect(),
             revisions: self.cluster.revisions.values().collect(),
-            live_owners: BTreeSet::from(["uid-of-another".to_owned()]),
-            collision: None,
+            live_owners: BTreeSet::from([ANOTHER.to_owned()]),
+            collision: self.collides.then(|| "ns/other".to_owned()),
             namespace: NamespaceState::Active,
         };
-        let (pipeline, wanted) = (self.pipeline(), Some(&self.wanted));
+        let wanted = self.wanted();
+        let memory = defects::memory(self.defect, &self.ledger);
         Observed::new(
-            &pipeline,
-            wanted,
+            &self.pipeline(),
+            Some(&wanted),
             &gathered,
-            &self.ledger,
+            &memory,
             &self.settings,
             self.cluster.now,
         )
     }
 
     pub(crate) fn decision(&self) -> Decision {
-        let (pipeline, observed) = (self.pipeline(), self.observe());
+        self.decision_on(&self.observe())
+    }
+
+    fn decision_on(&self, observed: &Observed) -> Decision {
+        let wanted = defects::wanted(self.defect, self.wanted());
         let input = Input {
-            pipeline: &pipeline,
-            wanted: Some(&self.wanted),
-            observed: &observed,
+            pipeline: &self.pipeline(),
+            wanted: Some(&wanted),
+            observed,
             previous: &self.status,
             ledger: &self.ledger,
             analysis: &self.analysis,
             settings: &self.settings,
         };
-        decide(&input, self.cluster.now)
+        defects::decided(self.defect, decide(&input, self.cluster.now))
     }
 
     /// A pass. With `crash` it dies after that many writes, and starts anew.
     pub(crate) fn pass(&mut self, crash: Option<usize>, rng: &mut Rng) -> Pass {
+        if self.cluster.behind() > 0 {
+            self.tally.note("watch: events come after a pass");
+        }
         let observed = self.observe();
-        let decision = self.decision();
+        let decision = self.decision_on(&observed);
+        self.tally.decided(&decision);
         let mut left = crash;
-        let mut dies = |log: &mut Vec<String>| {
+        let mut dies = || {
             let now = left == Some(0);
             left = left.map(|left| left.saturating_sub(1));
-            if now {
-                log.push("CRASH of the operator".to_owned());
-            }
             now
         };
         let mut writes = 0;
         if decision.facts_first {
-            if dies(&mut self.log) {
-                return self.died();
+            if dies() {
+                return self.died("operator: dies before its first write");
             }
             writes += usize::from(self.write_status(&observed, &decision, None));
         }
         let mut outcome = Outcome::default();
+        self.written.extend(pod_writes(&decision.actions));
         for action in &decision.actions {
-            if dies(&mut self.log) {
-                return self.died();
+            if dies() {
+                let when = if writes == 0 {
+                    "before its first write"
+                } else {
+                    "between two writes"
+                };
+                return self.died(&format!("operator: dies {when}"));
             }
             self.log.push(format!("operator: {action:?}"));
-            if matches!(action, Action::CreatePod(_) | Action::DeletePod(_)) {
+            if matches!(action, Action::CreatePod(_) | Action::DeletePod(_)) && !self.deleting {
                 invariants::of_any_pod_write(self, &decision);
             }
-            let result = self.apply(action, &decision, rng);
+            let result = self.apply(action, &decision, &outcome, rng);
             writes += 1;
             outcome.results.push((action.clone(), result));
         }
-        if dies(&mut self.log) {
-            return self.died();
+        if dies() {
+            return self.died("operator: dies after its last write");
         }
-        writes += usize::from(self.write_status(&observed, &decision, Some(&outcome)));
+        for notice in streaming_operator::core::plan::notices::of_outcome(&outcome) {
+            self.tally.note(&format!("notice: {}", notice.reason.as_str()));
+        }
+        // (of a pipeline that is gone there is no status to write)
+        if !self.deleting
+            && outcome
+                .results
+                .iter()
+                .all(|(action, _)| *action != Action::RemoveFinalizer)
+        {
+            writes += usize::from(self.write_status(&observed, &decision, Some(&outcome)));
+        }
         Pass {
             writes,
             wake_after: decision.wake_after,
         }
     }
 
-    fn died(&mut self) -> Pass {
+    fn died(&mut self, when: &str) -> Pass {
+        self.log.push(when.to_owned());
+        self.tally.note(when);
         self.cluster.restart(&mut self.ledger);
         self.deleted.clear();
+        self.forget_unrecorded();
         Pass {
             writes: 1,
             wake_after: Some(SignedDuration::ZERO),
@@ -195,13 +146,14 @@ impl World {
 
     /// Whether it had to be written.
     fn write_status(&mut self, observed: &Observed, decision: &Decision, outcome: Option<&Outcome>) -> bool {
-        let pipeline = self.pipeline();
+        let fault = "spec.container_template: cannot be rendered".to_owned();
+        let faults: Vec<String> = self.unrendered.then_some(fault).into_iter().collect();
         let next = status(
             &StatusInput {
-                pipeline: &pipeline,
-                wanted: Some(&self.wanted),
-                config_version: Some("0123456789abcdef0123456789abcdef"),
-                render_faults: &[],
+                pipeline: &self.pipeline(),
+                wanted: Some(&self.wanted()),
+                config_version: (!self.unrendered).then_some("0123456789abcdef0123456789abcdef"),
+                render_faults: &faults,
                 observed,
                 facts: &decision.facts,
                 outcome,
@@ -222,39 +174,41 @@ impl World {
         true
     }
 
-    fn apply(&mut self, action: &Action, decision: &Decision, rng: &mut Rng) -> ActionResult {
+    fn apply(&mut self, action: &Action, decision: &Decision, so_far: &Outcome, rng: &mut Rng) -> ActionResult {
         match action {
             Action::CreateRevision { revision, name } => {
                 let mut object = self.object(name, revision);
-                let map = self.wanted.config_map.clone().unwrap_or_default();
-                object
-                    .annotations
-                    .get_or_insert_default()
-                    .insert(meta::ANNOTATION_CONFIG_MAP.to_owned(), map);
-                self.cluster.revisions.insert(name.clone(), object);
+                let map = self.wanted().config_map.unwrap_or_default();
+                let annotations = object.annotations.get_or_insert_default();
+                annotations.insert(meta::ANNOTATION_CONFIG_MAP.to_owned(), map);
+                self.cluster.revisions.entry(name.clone()).or_insert(object);
             }
             Action::CreateConfigMap { revision, name } => {
                 let object = self.object(name, revision);
-                self.cluster.config_maps.insert(name.clone(), object);
+                self.cluster.config_maps.entry(name.clone()).or_insert(object);
+            }
+            Action::DryRunPod(plan) if !self.calm && rng.chance(15) => {
+                self.tally.note("answer: a dry run is refused");
+                self.ledger
+                    .dry_run_refused(&plan.revision, self.cluster.now, &self.settings);
+                return refused();
             }
             Action::DryRunPod(plan) => self.ledger.dry_run_accepted(&plan.revision),
+            Action::CreatePod(_) if is_over(so_far) => return ActionResult::Skipped,
+            Action::CreatePod(_) if !self.calm && rng.chance(5) => {
+                self.tally.note("answer: a create is refused");
+                return refused();
+            }
             Action::CreatePod(plan) => return self.create(plan, decision, rng),
-            Action::DeletePod(delete) => {
-                invariants::of_delete(self, delete);
-                self.deleted.insert(delete.uid.clone());
-                self.ledger.deleting(&delete.uid);
-                self.cluster.delete(&delete.name, &delete.uid, delete.force);
-                // Sometimes the answer is lost: the ledger keeps the note until the watch shows it.
-                if !rng.chance(10) {
-                    self.ledger.deleted(&delete.uid);
-                }
-            }
-            Action::DeleteConfigMap { name, .. } => {
+            Action::DeletePod(delete) => self.delete(delete, rng),
+            Action::DeleteConfigMap { name, uid, .. } => {
                 invariants::of_config_map(self, name);
-                self.cluster.config_maps.remove(name);
+                self.cluster.config_maps.retain(|_, map| map.uid.as_ref() != Some(uid));
             }
-            Action::DeleteRevision { name, .. } => {
-                self.cluster.revisions.remove(name);
+            Action::DeleteRevision { uid, .. } => {
+                self.cluster
+                    .revisions
+                    .retain(|_, revision| revision.uid.as_ref() != Some(uid));
             }
             Action::MarkCompleted { name, at, .. } => {
                 if let Some(object) = self.cluster.revisions.get_mut(name) {
@@ -262,25 +216,51 @@ impl World {
                     annotations.insert(meta::ANNOTATION_COMPLETED_AT.to_owned(), at.to_string());
                 }
             }
-            Action::AddFinalizer | Action::RemoveFinalizer => panic!("no finalizer is needed here"),
+            Action::AddFinalizer => self.has_finalizer = true,
+            Action::RemoveFinalizer => self.gone(),
         }
         ActionResult::Done
+    }
+
+    fn delete(&mut self, delete: &PodDelete, rng: &mut Rng) {
+        invariants::of_delete(self, delete);
+        self.deleted.insert(delete.uid.clone());
+        self.ledger.deleting(&delete.uid);
+        let named = || self.cluster.pods.get(&delete.name).map(|pod| pod.uid.clone());
+        let uid = match self.defect {
+            Some(Defect::UidPreconditionIgnored) => named().unwrap_or_default(),
+            _ => delete.uid.clone(),
+        };
+        self.cluster.delete(&delete.name, &uid, delete.force);
+        // Sometimes the answer is lost: the ledger keeps the note until the watch shows it.
+        if !self.calm && rng.chance(10) {
+            self.tally.note("answer: of a delete is lost");
+        } else {
+            self.ledger.deleted(&delete.uid);
+        }
     }
 
     fn create(&mut self, plan: &PodPlan, decision: &Decision, rng: &mut Rng) -> ActionResult {
         invariants::of_create(self, plan, decision);
         self.ledger.creating(plan, self.cluster.now);
         let name = plan.name.to_string();
-        match self.cluster.create(plan) {
+        let made = self.cluster.create(plan, &self.uid);
+        if made.is_ok() {
+            self.note_generation(plan);
+        }
+        match made {
             // Sometimes the answer is lost: a later look finds the Pod.
-            Ok(_) if rng.chance(10) => ActionResult::Unavailable {
-                message: "time-out".to_owned(),
-            },
+            Ok(_) if !self.calm && rng.chance(10) => {
+                self.tally.note("answer: of a create is lost");
+                ActionResult::Unavailable {
+                    message: "time-out".to_owned(),
+                }
+            }
             Ok(uid) => {
                 self.ledger.created(&name, &uid);
                 ActionResult::Done
             }
-            Err(there) if there.owner == UID => {
+            Err(there) if there.owner == self.uid => {
                 self.ledger.created(&name, &there.uid);
                 ActionResult::AlreadyOurs
             }
@@ -299,8 +279,12 @@ impl World {
             uid: Some(self.cluster.new_uid()),
             creation_timestamp: Some(Time(self.cluster.now)),
             labels: Some(strings(&[
-                (meta::LABEL_OWNER_UID, UID),
+                (meta::LABEL_OWNER_UID, &self.uid),
                 (meta::LABEL_REVISION, revision.as_str()),
+            ])),
+            annotations: Some(strings(&[
+                (meta::ANNOTATION_OWNER_NAME, "pipeline"),
+                (meta::ANNOTATION_OWNER_NAMESPACE, "ns"),
             ])),
             ..ObjectMeta::default()
         }
@@ -320,4 +304,37 @@ pub(crate) fn policies() -> impl Iterator<Item = (PodReplacementPolicy, OnFailur
         });
         answers.map(move |answer| (policy, answer))
     })
+}
+
+/// What a pass does to Pods, in a line; nothing where it does nothing.
+fn pod_writes(actions: &[Action]) -> Option<String> {
+    let word = |action: &Action| match action {
+        Action::CreatePod(plan) => {
+            let revision = &plan.revision.as_str()[..1];
+            Some(format!("+{}={revision}", short(&plan.name.to_string())))
+        }
+        Action::DeletePod(delete) => {
+            let force = if delete.force { "!" } else { "" };
+            Some(format!("-{}{force}", short(&delete.name)))
+        }
+        _ => None,
+    };
+    let words: Vec<String> = actions.iter().filter_map(word).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Creates after one that was refused are skipped.
+fn is_over(so_far: &Outcome) -> bool {
+    so_far
+        .results
+        .iter()
+        .any(|(action, result)| matches!(action, Action::CreatePod(_)) && *result == refused())
+}
+
+fn refused() -> ActionResult {
+    ActionResult::Refused {
+        code: 403,
+        reason: "Forbidden".to_owned(),
+        message: "exceeded quota".to_owned(),
+    }
 }

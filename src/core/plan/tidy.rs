@@ -6,25 +6,23 @@ use crate::api::PodReplacementPolicy;
 use crate::core::health::Verdict;
 use crate::core::names::Ordinal;
 use crate::core::names::WorkloadSet;
-use crate::core::observed::{Observed, Owner, PodState};
+use crate::core::observed::{Observed, PodState};
 
 use super::decision::DeleteReason;
 use super::fleet::{Place, is_wanted};
 use super::hand_over;
 use super::pass::Pass;
 
-/// Forces Pods that will not end. With policy `Failed` never: the process may still run where nobody sees it, and then
+/// Forces Pods that will not end, a predecessor's too, or its ordinal might never be filled. With policy `Failed` never: the process may still run where nobody sees it, and then
 /// the identity would run twice.
 pub(super) fn force_stuck(pass: &mut Pass<'_>, observed: &Observed) {
     if pass.goal.policy == PodReplacementPolicy::Failed {
         return;
     }
-    let stuck = observed.pods.iter().filter(|pod| {
-        pod.state == PodState::Terminating
-            && pod.owner == Owner::Ours
-            && pod.health.verdict == Verdict::Stuck
-            && pod.health.replace
-    });
+    let stuck = observed
+        .pods
+        .iter()
+        .filter(|pod| pod.state == PodState::Terminating && pod.health.verdict == Verdict::Stuck && pod.health.replace);
     for pod in stuck {
         pass.force(pod);
     }

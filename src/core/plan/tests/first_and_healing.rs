@@ -161,6 +161,16 @@ fn a_pod_that_does_not_end_is_forced_but_never_where_its_identity_must_not_run_t
 }
 
 #[test]
+fn a_predecessors_pod_that_does_not_end_is_forced_as_one_of_ours_is() {
+    let stuck = pod("svc-0-0", 'a').terminating().predecessors().with(|pod| {
+        pod.health.verdict = Verdict::Stuck;
+        pod.health.replace = true;
+    });
+    let pods = vec![stuck, pod("svc-0-1", 'a'), pod("svc-1-0", 'a')];
+    assert_eq!(running(pods).actions(5), "-svc-0-0(force)");
+}
+
+#[test]
 fn of_two_live_pods_of_a_place_the_available_one_stays() {
     let case = running(vec![
         pod("svc-0-0", 'a'),

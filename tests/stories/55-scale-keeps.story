@@ -1,0 +1,10 @@
+A scale down keeps an available surplus Pod while the one that is wanted does not serve
+shows: scale-keeps, scale-unavailable
+
+replicas 3
+create a
+    +p0.0=a +p1.0=a +p2.0=a
+unready p0.0
+replicas 2
+    -p2.0
+replicas 1
