@@ -4,11 +4,13 @@
 //! patch of an answer is base64 text. Must never fail without the uid when there is one: an answer without it is
 //! reported to the user as a broken webhook instead of as what is wrong.
 
+mod quick;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::api::stored::decode_spec;
+use crate::api::stored::decode_typed_fields;
 use crate::api::{StreamingPipelineSpec, meta};
 use crate::core::violation::Violation;
 
@@ -43,9 +45,9 @@ pub struct Request {
     pub name: String,
     /// Whether nothing will be stored.
     pub dry_run: bool,
-    /// The object as it would be stored.
+    /// The object as it would be stored, perhaps without `status` and `managedFields`.
     pub object: Value,
-    /// The stored object that an update would replace.
+    /// The stored object that an update would replace; likewise.
     pub old_object: Option<Value>,
 }
 
@@ -71,8 +73,16 @@ pub enum NotAReview {
 
 /// Reads a body.
 ///
-/// Fails when there is no uid to answer to; any other fault is part of the result.
+/// `status` and `managedFields` of the objects may be left out. Fails when there is no uid to answer to; any other fault
+/// is part of the result.
 pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
+    match quick::read(body) {
+        Some(review) => Ok(review),
+        None => decode_any(body),
+    }
+}
+
+fn decode_any(body: &[u8]) -> Result<Review, NotAReview> {
     let review: Value = match serde_json::from_slice(body) {
         Ok(review) => review,
         Err(error) => return unreadable(body, &error),
@@ -107,6 +117,9 @@ fn unreadable(body: &[u8], error: &serde_json::Error) -> Result<Review, NotARevi
         uid: String,
     }
     let envelope: Envelope = serde_json::from_slice(body).map_err(|_| NotAReview::NotJson(error.to_string()))?;
+    if envelope.request.uid.is_empty() {
+        return Err(NotAReview::NoRequest);
+    }
     Ok(Review {
         uid: envelope.request.uid,
         request: Err(format!(
@@ -162,16 +175,16 @@ impl Request {
         !metadata_text(&self.object, "deletionTimestamp").is_empty()
     }
 
-    /// The spec as it would be stored, if it can be read.
+    /// The spec as it would be stored, with its open objects empty, if it can be read.
     #[must_use]
     pub fn spec(&self) -> Option<StreamingPipelineSpec> {
-        decode_spec(self.object.get("spec")?).ok()
+        decode_typed_fields(self.object.get("spec")?)
     }
 
-    /// The stored spec that an update would replace, if there is one that can be read.
+    /// The stored spec that an update would replace, with its open objects empty, if there is one that can be read.
     #[must_use]
     pub fn old_spec(&self) -> Option<StreamingPipelineSpec> {
-        decode_spec(self.old_object.as_ref()?.get("spec")?).ok()
+        decode_typed_fields(self.old_object.as_ref()?.get("spec")?)
     }
 
     /// What a person knows the object by: its name, or what the name will begin with.

@@ -155,6 +155,7 @@ fn judge(path: AdmissionPath, body: &[u8], names: &Names) -> Judged {
 
 fn outcome(answer: &Answer) -> AdmissionOutcome {
     match &answer.refusal {
+        None if answer.patch.is_some() => AdmissionOutcome::Patched,
         None => AdmissionOutcome::Allowed,
         Some(status) if status.code == Some(503) => AdmissionOutcome::Unavailable,
         Some(_) => AdmissionOutcome::Denied,
