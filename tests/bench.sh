@@ -3,7 +3,7 @@
 # Exits 1 only when a bench failed: a number is never too low here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="render"
+names="render admission"
 cache=${STREAMING_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator}/bench
 commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 mkdir -p target/bench
@@ -34,6 +34,19 @@ bench_render() {
   cargo bench --profile "$profile" --locked --bench render --no-run
   "$python" tests/bench/render.py target/bench/render.json "$commit" "target/$profile/streaming-operator" \
     tests/golden/golden.jsonl cargo bench --quiet --profile "$profile" --locked --bench render --
+}
+
+bench_admission() {
+  local python programs schema
+  python=$(python_with sentry-streams-k8s 0.0.10)
+  schema=$("$python" -c 'import importlib.resources as r; print(r.files("sentry_streams") / "config.json")')
+  programs=$(tests/bench/reference-webhook/build.sh)
+  STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+  export STREAMING_OPERATOR_ASSETS
+  local profile=${BENCH_PROFILE:-release}
+  cargo bench --profile "$profile" --locked --bench admission --no-run
+  "$python" tests/bench/admission.py target/bench/admission.json "$commit" "$programs" "$schema" \
+    tests/golden/golden.jsonl cargo bench --quiet --profile "$profile" --locked --bench admission --
 }
 
 only=${1:-}

@@ -8,9 +8,11 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use testkit::children::Running;
 use testkit::control_plane::{ControlPlane, Options};
 use testkit::install::{Roles, Webhooks};
 use testkit::operator::{Launch, Operator};
+use testkit::proxy::{Fault, Match, Proxy};
 use testkit::wait::{self, Seen};
 use testkit::{assets, http, ports, workdir};
 
@@ -67,6 +69,29 @@ async fn a_port_that_is_taken_is_named_with_exit_code_2() {
     );
 }
 
+/// The program with another limit of open files, soft and hard.
+fn run_with_open_files(files: u32, flags: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -n {files} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, BINARY]).args(flags);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STREAMS_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[test]
+fn too_few_open_files_to_serve_admission_are_exit_code_2_with_what_to_raise() {
+    let flags = ["run", "--http-addr=127.0.0.1:0", "--webhook-addr=127.0.0.1:0"];
+    let output = run_with_open_files(700, &flags).output().expect("the program");
+    assert_eq!(output.status.code(), Some(2));
+    let told = stderr(&output);
+    assert!(
+        told.contains("may have 700 files open") && told.contains("ulimit -Hn"),
+        "{told}"
+    );
+}
+
 /// A kubeconfig of a server that does not answer.
 fn away() -> (PathBuf, PathBuf) {
     let folder = workdir::workdir("away").unwrap();
@@ -102,6 +127,18 @@ async fn while_the_api_server_is_away_it_waits_alive_and_not_ready_and_says_so()
     assert_eq!(code, 503, "{body}");
     operator.terminate().unwrap();
     assert_eq!(operator.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_fewer_open_files_than_connections_it_says_how_many_it_holds() {
+    let (kubeconfig, log) = away();
+    let flags = ["run", "--http-addr=127.0.0.1:0", "--webhook-addr=127.0.0.1:0"];
+    let mut command = run_with_open_files(2000, &flags);
+    command.env("KUBECONFIG", kubeconfig);
+    let process = Running::start("streaming-operator", &command, &log).unwrap();
+    let text = "connections=1488 wanted=12000";
+    let look = async || Ok(Seen::when(process.tail(20), |log| log.contains(text)));
+    wait::until(text, wait::DEADLINE, look).await.unwrap();
 }
 
 async fn said(operator: &Operator, text: &str) {
@@ -199,4 +236,38 @@ async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told
         .unwrap();
     operator.terminate().unwrap();
     assert_eq!(operator.wait().await.unwrap().code(), Some(130));
+}
+
+/// A replica that knows only some of the pipelines would admit two with the same names.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_not_ready_before_every_cache_has_seen_a_whole_list() {
+    let cluster = ControlPlane::start(Options::api_server()).await.unwrap();
+    let namespace = cluster.namespace("ops").await.unwrap();
+    cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
+    cluster.install_roles(&Roles::everywhere(&namespace)).await.unwrap();
+    let proxy = Proxy::start(&cluster).unwrap();
+    let launch = Launch::new(BINARY, &cluster, &namespace).unwrap();
+    let launch = launch.via(&cluster, &proxy.url()).unwrap();
+    let webhooks = Webhooks::new(&namespace, launch.webhook_port);
+    cluster.install_webhooks(&webhooks).await.unwrap();
+    let resources = ["streamingpipelines", "controllerrevisions", "pods", "configmaps"];
+    for resource in resources {
+        proxy.clear();
+        let refusal = Fault::answer(500, "InternalError", "not now");
+        let refused = proxy.on(Match::of("list", resource).always(), refusal);
+        let operator = launch.start().unwrap();
+        refused.fired(wait::DEADLINE).await.unwrap();
+        let look = async || {
+            let unready = http::get(&operator.url("/readyz")).await?;
+            Ok(Seen::when(unready, |unready| {
+                *unready == (503, "caches-synced: not yet\n".to_owned())
+            }))
+        };
+        let what = format!("all but the list of {resource}");
+        wait::until(&what, wait::DEADLINE, look).await.unwrap();
+        proxy.clear();
+        operator.ready().await.unwrap();
+        operator.kill9().unwrap();
+        operator.wait().await.unwrap();
+    }
 }

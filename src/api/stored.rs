@@ -1,13 +1,14 @@
 //! A StreamingPipeline as it lies in the API server, read so that one bad object never disturbs the others.
 //!
-//! A typed list or watch fails as a whole when a single stored object cannot be decoded. Here the spec's decoding is a
-//! result of its own, with the path of the fault, and a status that another operator wrote is read as far as it goes.
+//! A typed list or watch fails as a whole when a single stored object cannot be decoded. Here the spec is text that is
+//! decoded when it is asked for, with the path of a fault, and a status that another operator wrote is read as far as it goes.
 //! The parts are taken as text first: a value nested deeper than the JSON reader goes is a fault of its object too, and
 //! `managedFields`, which repeat the nesting of the spec, are not read at all.
 //! Must never fail on anything that the API server can hand out.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
@@ -24,13 +25,35 @@ use super::streaming_pipeline::{OpenObject, StreamingPipeline, StreamingPipeline
 pub struct StoredPipeline {
     /// Its metadata.
     pub metadata: ObjectMeta,
-    /// Its spec, or why that could not be read.
-    pub spec: Result<StreamingPipelineSpec, DecodeFault>,
+    /// Its spec.
+    pub spec: StoredSpec,
     /// Its status, as far as it could be read; empty for what could not.
     pub status: StreamingPipelineStatus,
     /// Whether the stored status differs from what `status` would be written as, so that a write is due even when the
     /// computed status equals `status`.
     pub status_is_foreign: bool,
+}
+
+/// A spec as its text. As values one of 2 kB takes ten times its length of memory, thousands of them are kept, and most are
+/// looked at once an hour. Clones share the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSpec(Arc<str>);
+
+impl StoredSpec {
+    /// The spec, or why it cannot be read.
+    pub fn read(&self) -> Result<StreamingPipelineSpec, DecodeFault> {
+        let spec: Value = serde_json::from_str(&self.0).map_err(|error| DecodeFault {
+            path: "spec".to_owned(),
+            message: format!("cannot be read as JSON: {error}"),
+        })?;
+        decode_spec(&spec)
+    }
+
+    /// The spec with its untyped objects left empty; `None` when it cannot be read.
+    #[must_use]
+    pub fn typed_fields(&self) -> Option<StreamingPipelineSpec> {
+        decode_typed_fields(&serde_json::from_str(&self.0).ok()?)
+    }
 }
 
 /// Why a JSON value is not of the type it should be.
@@ -66,6 +89,18 @@ pub fn decode_spec(spec: &Value) -> Result<StreamingPipelineSpec, DecodeFault> {
 /// The usual case, without looking for the path of a fault. The untyped objects, which are most of a spec, are copied as
 /// a whole: key by key they would be hashed anew, and cost as much as rendering.
 fn decode_by_copy(spec: &Value) -> Option<StreamingPipelineSpec> {
+    let mut read = decode_typed_fields(spec)?;
+    let open = |field: &str| spec.get(field).and_then(Value::as_object).cloned();
+    read.deployment_template = open("deployment_template")?;
+    read.container_template = open("container_template")?;
+    read.pipeline_config = open("pipeline_config")?;
+    read.emergency_patch = open("emergency_patch");
+    Some(read)
+}
+
+/// Reads a `spec` with its untyped objects left empty, for who asks for other fields only; `None` when it cannot be read.
+#[must_use]
+pub fn decode_typed_fields(spec: &Value) -> Option<StreamingPipelineSpec> {
     const OPEN: [&str; 4] = [
         "deployment_template",
         "container_template",
@@ -79,13 +114,7 @@ fn decode_by_copy(spec: &Value) -> Option<StreamingPipelineSpec> {
         (field.as_str(), if is_open { &empty } else { value })
     });
     let shallow = MapDeserializer::<_, serde_json::Error>::new(shallow);
-    let mut read = StreamingPipelineSpec::deserialize(shallow).ok()?;
-    let open = |field: &str| fields.get(field).and_then(Value::as_object).cloned();
-    read.deployment_template = open("deployment_template")?;
-    read.container_template = open("container_template")?;
-    read.pipeline_config = open("pipeline_config")?;
-    read.emergency_patch = open("emergency_patch");
-    Some(read)
+    StreamingPipelineSpec::deserialize(shallow).ok()
 }
 
 /// Reads a `status` as far as it can be read. What other operators wrote in another shape is as good as absent, but for
@@ -160,16 +189,6 @@ impl From<Metadata> for ObjectMeta {
     }
 }
 
-/// Reads a `spec` from its text; an absent one as null.
-fn read_spec(text: Option<&RawValue>) -> Result<StreamingPipelineSpec, DecodeFault> {
-    let spec = text.map_or(Ok(Value::Null), |text| serde_json::from_str(text.get()));
-    let spec = spec.map_err(|error| DecodeFault {
-        path: "spec".to_owned(),
-        message: format!("cannot be read as JSON: {error}"),
-    })?;
-    decode_spec(&spec)
-}
-
 impl<'de> Deserialize<'de> for StoredPipeline {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -187,7 +206,7 @@ impl<'de> Deserialize<'de> for StoredPipeline {
         let status_is_foreign = rewritten != stored_status;
         Ok(Self {
             metadata: raw.metadata.into(),
-            spec: read_spec(raw.spec.as_deref()),
+            spec: StoredSpec(raw.spec.as_deref().map_or("null", RawValue::get).into()),
             status,
             status_is_foreign,
         })
@@ -247,7 +266,7 @@ mod tests {
             panic!("two items");
         };
         assert_eq!(deep.metadata.name.as_deref(), Some("deep"));
-        let fault = deep.spec.as_ref().expect_err("no reader goes that deep");
+        let fault = deep.spec.read().expect_err("no reader goes that deep");
         assert_eq!(fault.path, "spec");
         assert!(
             fault
@@ -257,13 +276,13 @@ mod tests {
             fault.message
         );
         assert_eq!(good.metadata.uid.as_deref(), Some("u"));
-        assert_eq!(good.spec.as_ref().map(|spec| spec.service_name.as_str()), Ok("s"));
+        assert_eq!(good.spec.read().map(|spec| spec.service_name), Ok("s".to_owned()));
     }
 
     #[test]
     fn a_pipeline_that_is_nested_too_deep_does_not_end_a_watch() {
         let event = format!(r#"{{"type":"ADDED","object":{}}}"#, deep());
         let event: WatchEvent<StoredPipeline> = serde_json::from_str(&event).expect("an event");
-        assert!(matches!(event, WatchEvent::Added(pipeline) if pipeline.spec.is_err()));
+        assert!(matches!(event, WatchEvent::Added(pipeline) if pipeline.spec.read().is_err()));
     }
 }

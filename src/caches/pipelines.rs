@@ -162,9 +162,9 @@ impl Pipelines {
     /// The names that a pipeline can take; `None` when its spec cannot be read.
     #[must_use]
     pub fn names(&self, pipeline: &StoredPipeline) -> Option<NameSet> {
-        let spec = pipeline.spec.as_ref().ok()?;
+        let spec = pipeline.spec.typed_fields()?;
         let id = id_of(&pipeline.metadata);
-        Some(NameSet::of(self.workload_namespace(&id.namespace), &id.name, spec))
+        Some(NameSet::of(self.workload_namespace(&id.namespace), &id.name, &spec))
     }
 
     /// Where the Pods of a pipeline of `namespace` run.

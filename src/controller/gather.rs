@@ -112,7 +112,7 @@ impl View {
 }
 
 fn read_spec(stored: &StoredPipeline, name: &str) -> SpecView {
-    let spec = match &stored.spec {
+    let spec = match stored.spec.read() {
         Ok(spec) => spec,
         Err(fault) => {
             return SpecView {
@@ -122,11 +122,11 @@ fn read_spec(stored: &StoredPipeline, name: &str) -> SpecView {
             };
         }
     };
-    let pipeline = match ValidPipeline::parse(name, spec) {
+    let pipeline = match ValidPipeline::parse(name, &spec) {
         Ok(pipeline) => pipeline,
         Err(violations) => {
             return SpecView {
-                wanted: Bases::of(name, spec).map(|bases| Wanted::new(spec, bases, None)),
+                wanted: Bases::of(name, &spec).map(|bases| Wanted::new(&spec, bases, None)),
                 rendered: None,
                 faults: violations.iter().map(ToString::to_string).collect(),
             };
@@ -140,7 +140,7 @@ fn read_spec(stored: &StoredPipeline, name: &str) -> SpecView {
     let revision = pipeline.revision().clone();
     let mounted = (revision.clone(), rendered.config.name.clone());
     SpecView {
-        wanted: Some(Wanted::new(spec, bases, Some(mounted))),
+        wanted: Some(Wanted::new(&spec, bases, Some(mounted))),
         rendered: Some(RenderedSpec {
             revision,
             stored: Arc::new(StoredRevision::new(pipeline.spec(), &rendered)),

@@ -8,7 +8,7 @@
 //! base name in common. `x-pipeline-a-1-0` and `x-pipeline-a-0` share none, though one seems to begin like the other's
 //! Pods.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -78,8 +78,9 @@ pub struct NameIndex {
     holders: HashMap<Name, Vec<PipelineId>>,
     names: HashMap<PipelineId, NameSet>,
     reservations: HashMap<Name, Reservation>,
-    /// Reservations in the order in which they were made, so that the expired are found without a search.
-    expiring: VecDeque<(Timestamp, Name)>,
+    /// The reservations by when they end, so that the expired are found without a search. Each once, however often it is
+    /// renewed: a client that tries again and again must not fill the memory.
+    expiring: BTreeSet<(Timestamp, Name)>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +100,7 @@ impl NameIndex {
                 .get(name)
                 .is_some_and(|held| held.pipeline == pipeline)
             {
-                self.reservations.remove(name);
+                self.forget_reservation(name);
             }
             self.holders.entry(name.clone()).or_default().push(pipeline.clone());
         }
@@ -166,21 +167,26 @@ impl NameIndex {
                 pipeline: pipeline.clone(),
                 expires,
             };
+            self.forget_reservation(name);
             self.reservations.insert(name.clone(), reservation);
-            self.expiring.push_back((expires, name.clone()));
+            self.expiring.insert((expires, name.clone()));
         }
         Ok(())
     }
 
+    fn forget_reservation(&mut self, name: &Name) {
+        if let Some(held) = self.reservations.remove(name) {
+            self.expiring.remove(&(held.expires, name.clone()));
+        }
+    }
+
     fn forget_expired(&mut self, now: Timestamp) {
-        while let Some((expires, name)) = self.expiring.front()
+        while let Some((expires, _)) = self.expiring.first()
             && *expires <= now
         {
-            // A renewed reservation has a later entry of its own.
-            if self.reservations.get(name).is_some_and(|held| held.expires <= *expires) {
-                self.reservations.remove(name);
+            if let Some((_, name)) = self.expiring.pop_first() {
+                self.reservations.remove(&name);
             }
-            self.expiring.pop_front();
         }
     }
 }
@@ -352,6 +358,18 @@ mod tests {
         }
         assert_eq!(index.reservations.len(), 2);
         assert_eq!(index.expiring.len(), 2);
+    }
+
+    #[test]
+    fn a_reservation_that_is_renewed_again_and_again_is_kept_once() {
+        let mut index = NameIndex::default();
+        let wanted = names("s", "p", 0);
+        for second in 0..100 {
+            assert_eq!(index.reserve(&id("first"), &wanted, at(second), TTL), Ok(()));
+        }
+        assert_eq!(index.expiring.len(), 2);
+        index.insert(id("first"), wanted);
+        assert_eq!(index.expiring.len(), 0);
     }
 
     #[test]

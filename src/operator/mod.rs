@@ -29,7 +29,7 @@ use crate::certs::{self, ServingCertificate};
 use crate::client;
 use crate::controller::{self, Clock, Context, World};
 use crate::leader::{self, LeaseSettings, WriteGate};
-use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, probes, tls};
+use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, open_files, probes, tls};
 use crate::telemetry::Metrics;
 use crate::webhook::authorizer::{Authorizer, Times};
 use crate::webhook::{self, Names};
@@ -90,7 +90,8 @@ struct Operator {
     config: Config,
     namespace: String,
     probes: Task,
-    webhook_listener: Option<TcpListener>,
+    /// Where admission is served, and what bounds its connections.
+    webhook_listener: Option<(TcpListener, Limits)>,
 }
 
 impl Operator {
@@ -106,7 +107,7 @@ impl Operator {
         let readiness = Readiness::new(needs);
         let http = bind("--http-addr", settings.http_addr).await?;
         let webhook_listener = match &settings.webhook {
-            Some(webhook) => Some(bind("--webhook-addr", webhook.addr).await?),
+            Some(webhook) => Some((bind("--webhook-addr", webhook.addr).await?, limits(webhook)?)),
             None => None,
         };
         let config = Config::infer().await;
@@ -265,7 +266,8 @@ impl Operator {
         leads: &watch::Receiver<bool>,
         names: Arc<Names>,
     ) -> Result<Option<Admission>, Ending> {
-        let Some((settings, listener)) = self.settings.webhook.as_ref().zip(self.webhook_listener.take()) else {
+        let Some((settings, (listener, limits))) = self.settings.webhook.as_ref().zip(self.webhook_listener.take())
+        else {
             return Ok(None);
         };
         let served = Arc::new(ServingCertificate::default());
@@ -295,7 +297,6 @@ impl Operator {
             metrics: self.metrics.clone(),
             limits: WorkLimits::default(),
         });
-        let limits = Limits::webhook(settings.shutdown_delay);
         let transport = Transport::Tls(TlsAcceptor::from(Arc::new(tls)));
         Ok(Some(Admission {
             certificates: Task::spawn(|stop| certs::run(certificates, deps, stop)),
@@ -318,6 +319,25 @@ impl Operator {
             stop.run_until_cancelled(all).await;
         })
     }
+}
+
+/// What bounds the webhook's connections: with a low limit of open files, fewer than there should be.
+fn limits(webhook: &WebhookSettings) -> Result<Limits, Ending> {
+    let wanted = Limits::webhook(webhook.shutdown_delay);
+    let files = open_files::raise_limit();
+    let files =
+        files.map_err(|error| Ending::Unusable(format!("the limit of open files cannot be raised: {error}")))?;
+    let limits = wanted
+        .within(files)
+        .map_err(|too_few| Ending::Unusable(too_few.to_string()))?;
+    if limits.connections < wanted.connections {
+        tracing::warn!(
+            connections = limits.connections,
+            wanted = wanted.connections,
+            "the hard limit of open files (ulimit -Hn) leaves admission fewer connections than it should hold; raise it"
+        );
+    }
+    Ok(limits)
 }
 
 async fn bind(flag: &str, addr: SocketAddr) -> Result<TcpListener, Ending> {

@@ -6,6 +6,7 @@
 pub mod connections;
 pub mod gate;
 pub mod limits;
+pub mod open_files;
 pub mod probes;
 pub mod readiness;
 pub mod serve;

@@ -136,8 +136,10 @@ label_values! {
 
     /// What admission answered.
     AdmissionOutcome {
-        /// Admitted.
+        /// Admitted as it is.
         Allowed = "allowed",
+        /// Admitted with a patch that writes defaults.
+        Patched = "patched",
         /// Refused for faults of the object, or because of who asks.
         Denied = "denied",
         /// The request was malformed.

@@ -130,8 +130,8 @@ impl Names {
     fn insert(&self, state: &mut State, pipeline: &StoredPipeline) -> PipelineId {
         let id = id_of(pipeline);
         // A spec that cannot be read leaves what is known: its Pods are still there.
-        if let Ok(spec) = &pipeline.spec {
-            let names = self.of(&id, spec);
+        if let Some(spec) = pipeline.spec.typed_fields() {
+            let names = self.of(&id, &spec);
             state.index.insert(id.clone(), names);
         }
         state.known.insert(id.clone());
@@ -196,7 +196,7 @@ mod tests {
     fn holder(names: &Names, pipeline_name: &str, seconds: i64) -> Option<String> {
         let new = pipeline("new", pipeline_name);
         let id = id_of(&new);
-        let wanted = names.of(&id, &new.spec.expect("readable"));
+        let wanted = names.of(&id, &new.spec.read().expect("readable"));
         match names.check(&id, &wanted, at(seconds)) {
             Claim::Free => None,
             Claim::Taken(collision) => Some(collision.holder.name),
@@ -253,7 +253,7 @@ mod tests {
         list(&names, vec![]);
         let reserved = pipeline("p", "a");
         let id = id_of(&reserved);
-        let wanted = names.of(&id, &reserved.spec.expect("readable"));
+        let wanted = names.of(&id, &reserved.spec.read().expect("readable"));
         assert_eq!(names.reserve(&id, &wanted, at(0)), Claim::Free);
         list(&names, vec![]);
         assert_eq!(holder(&names, "a", 29).as_deref(), Some("p"));

@@ -4,6 +4,7 @@
 //! patch of an answer is base64 text. Must never fail without the uid when there is one: an answer without it is
 //! reported to the user as a broken webhook instead of as what is wrong.
 
+mod quick;
 mod shallow;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::api::stored::decode_spec;
+use crate::api::stored::decode_typed_fields;
 use crate::api::{StreamingPipelineSpec, meta};
 use crate::core::violation::Violation;
 
@@ -49,9 +50,9 @@ pub struct Request {
     pub dry_run: bool,
     /// Who asks, as the API server has authenticated them.
     pub user: UserInfo,
-    /// The object as it would be stored.
+    /// The object as it would be stored, perhaps without `status` and `managedFields`.
     pub object: Value,
-    /// The stored object that an update would replace.
+    /// The stored object that an update would replace; likewise.
     pub old_object: Option<Value>,
 }
 
@@ -105,8 +106,16 @@ struct RawRequest<'a> {
 
 /// Reads a body.
 ///
-/// Fails when there is no uid to answer to; any other fault is part of the result.
+/// `status` and `managedFields` of the objects may be left out. Fails when there is no uid to answer to; any other fault
+/// is part of the result.
 pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
+    match quick::read(body) {
+        Some(review) => Ok(review),
+        None => decode_any(body),
+    }
+}
+
+fn decode_any(body: &[u8]) -> Result<Review, NotAReview> {
     let review: Envelope<'_> = serde_json::from_slice(body).map_err(|error| {
         if error.is_data() {
             NotAReview::NoRequest
@@ -183,16 +192,16 @@ impl Request {
         !metadata_text(&self.object, "deletionTimestamp").is_empty()
     }
 
-    /// The spec as it would be stored, if it can be read.
+    /// The spec as it would be stored, with its open objects empty, if it can be read.
     #[must_use]
     pub fn spec(&self) -> Option<StreamingPipelineSpec> {
-        decode_spec(self.object.get("spec")?).ok()
+        decode_typed_fields(self.object.get("spec")?)
     }
 
-    /// The stored spec that an update would replace, if there is one that can be read.
+    /// The stored spec that an update would replace, with its open objects empty, if there is one that can be read.
     #[must_use]
     pub fn old_spec(&self) -> Option<StreamingPipelineSpec> {
-        decode_spec(self.old_object.as_ref()?.get("spec")?).ok()
+        decode_typed_fields(self.old_object.as_ref()?.get("spec")?)
     }
 
     /// What a person knows the object by: its name, or what the name will begin with.

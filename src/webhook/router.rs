@@ -203,6 +203,7 @@ fn decode(body: &[u8]) -> Result<Read, Box<Judged>> {
 
 fn outcome(answer: &Answer) -> AdmissionOutcome {
     match &answer.refusal {
+        None if answer.patch.is_some() => AdmissionOutcome::Patched,
         None => AdmissionOutcome::Allowed,
         Some(status) if status.code == Some(503) => AdmissionOutcome::Unavailable,
         Some(_) => AdmissionOutcome::Denied,

@@ -7,8 +7,6 @@ names, labels, config text and version in memory; the figure is the median of th
 """
 
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -17,21 +15,12 @@ import time
 
 from sentry_streams_k8s.operator import from_crd_spec, render, validate
 
+import report
+
 ROUNDS = 7
 # How long a round should take: long enough that starting the clock does not count.
 ROUND_SECONDS = 2.0
 DOCUMENTS = 1000
-
-
-def machine():
-    model = platform.machine()
-    try:
-        with open("/proc/cpuinfo") as info:
-            names = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
-        model = names[0] if names else model
-    except OSError:
-        pass
-    return f"{model}, {os.cpu_count()} processors, {platform.system()} {platform.machine()}"
 
 
 class Ours:
@@ -82,16 +71,9 @@ def specs_per_second(worker, golden):
             rate.append(number * often / side.seconds(often))
     ours.end()
     mine, theirs = (statistics.median(rate) for rate in rates)
-    return {
-        "name": "specs_per_second",
-        "unit": "1/s",
-        "better": "higher",
-        "ours": round(mine, 1),
-        "reference": round(theirs, 1),
-        "reference_name": "sentry-streams-k8s 0.0.10",
-        "ratio": round(mine / theirs, 2),
-        "n": number,
-    }
+    return report.figure(
+        "specs_per_second", "1/s", "higher", round(mine, 1), number, round(theirs, 1), "sentry-streams-k8s 0.0.10"
+    )
 
 
 def validate_documents(program, golden, lines):
@@ -119,16 +101,7 @@ def validate_documents(program, golden, lines):
             documents = len(json.loads(run.stdout)["documents"])
             if run.returncode not in (0, 1) or documents != DOCUMENTS:
                 sys.exit(f"bench: validate ended with {run.returncode} after {documents} documents")
-    return {
-        "name": "validate_1000_documents_seconds",
-        "unit": "s",
-        "better": "lower",
-        "ours": round(statistics.median(taken), 4),
-        "reference": None,
-        "reference_name": None,
-        "ratio": None,
-        "n": DOCUMENTS,
-    }
+    return report.figure("validate_1000_documents_seconds", "s", "lower", round(statistics.median(taken), 4), DOCUMENTS)
 
 
 def main():
@@ -137,13 +110,7 @@ def main():
     lines = probe.lines
     probe.end()
     figures = [specs_per_second(worker, golden), validate_documents(program, golden, lines)]
-    report = {"bench": "render", "machine": machine(), "commit": commit, "figures": figures}
-    with open(out, "w") as file:
-        json.dump(report, file, indent=2)
-        file.write("\n")
-    for figure in figures:
-        against = f" ({figure['ratio']} x {figure['reference_name']}: {figure['reference']})" if figure["ratio"] else ""
-        print(f"bench: {figure['name']} {figure['ours']} {figure['unit']}{against}")
+    report.write(out, "render", commit, figures)
 
 
 main()

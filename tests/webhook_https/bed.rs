@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use jiff::{SignedDuration, Timestamp};
 use kube::runtime::watcher::Event;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::Value;
 use streaming_operator::certs::ServingCertificate;
 use streaming_operator::certs::authority::{new_authority, new_leaf};
@@ -147,6 +147,27 @@ impl Bed {
     pub(crate) async fn negotiate(&self, protocols: &[&[u8]]) -> io::Result<Option<Vec<u8>>> {
         let stream = self.tls(protocols).await?;
         Ok(stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec))
+    }
+
+    /// A connection that has shaken hands and sends nothing.
+    pub(crate) async fn silent(&self) -> io::Result<TlsStream<TcpStream>> {
+        self.tls(&[b"http/1.1"]).await
+    }
+
+    /// Begins a TLS handshake as a client does, goes on with garbage, and goes.
+    pub(crate) async fn send_half_a_handshake(&self) {
+        let config = ClientConfig::builder_with_provider(tls::provider())
+            .with_safe_default_protocol_versions()
+            .expect("TLS")
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth();
+        let name = ServerName::try_from("localhost").expect("a name");
+        let mut client = ClientConnection::new(Arc::new(config), name).expect("a client");
+        let mut hello = Vec::new();
+        client.write_tls(&mut hello).expect("the greeting");
+        hello.extend_from_slice(&[0xff; 200]);
+        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
+        stream.write_all(&hello).await.expect("sent");
     }
 
     /// Sends what is no TLS, and goes.

@@ -9,6 +9,9 @@
 
 mod access;
 mod bed;
+mod bytes;
+mod crowd;
+mod oracle;
 mod reviews;
 mod slow;
 
@@ -265,20 +268,65 @@ async fn names_are_reserved_by_an_admission_and_not_by_a_dry_run() {
     assert!(allowed(&validate(&mut client, "third", "other", false).await));
 }
 
-#[tokio::test]
-async fn answers_are_counted_by_outcome() {
-    let bed = Bed::start().await;
-    let mut client = bed.client().await;
-    client.post("/validate", JSON, &create(&object("checkout"))).await;
-    client.post("/validate", JSON, b"{}").await;
+/// The value of a series in `/metrics`; 0 while there is none.
+fn series(bed: &Bed, name: &str) -> u64 {
     let text = bed.metrics.exposition().expect("metrics");
-    for line in [
-        r#"streaming_operator_admission_requests_total{kind="StreamingPipeline",operation="create",outcome="allowed"} 1"#,
-        r#"streaming_operator_admission_requests_total{kind="other",operation="other",outcome="malformed"} 1"#,
-        r#"streaming_operator_admission_duration_seconds_count{path="/validate"} 2"#,
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0, |value| value.parse().expect("a number"))
+}
+
+#[tokio::test]
+async fn answers_are_counted_by_outcome_and_their_time_by_path() {
+    let bed = Bed::start_with(Limits::webhook(Duration::ZERO), one_place()).await;
+    let mut client = bed.client().await;
+    let mut faulty = object("checkout");
+    faulty["spec"]["replicas"] = json!(-1);
+    let mut other = serde_json::from_slice::<Value>(&create(&object("checkout"))).expect("JSON");
+    other["request"]["kind"]["kind"] = json!("Pod");
+    for (path, body) in [
+        ("/validate", create(&object("checkout"))),
+        ("/validate", update(&object("checkout"), &object("checkout"))),
+        ("/validate", create(&faulty)),
+        ("/mutate", create(&object("checkout"))),
+        ("/mutate", create(&reviews::defaulted("checkout"))),
+        ("/mutate", b"not JSON".to_vec()),
+        ("/validate", other.to_string().into_bytes()),
     ] {
-        assert!(text.contains(line), "{line} is not in\n{text}");
+        client.post(path, JSON, &body).await;
     }
+    client.post("/mutate", "text/plain", b"").await;
+    let mut slow = bed.client().await.post_in_parts("/validate", JSON).await;
+    slow.is_being_read().await;
+    assert_eq!(client.post("/validate", JSON, b"").await.status, 429);
+    for (kind, operation, outcome, count) in [
+        ("StreamingPipeline", "create", "allowed", 2),
+        ("StreamingPipeline", "update", "allowed", 1),
+        ("StreamingPipeline", "create", "patched", 1),
+        ("StreamingPipeline", "create", "denied", 1),
+        ("other", "other", "malformed", 3),
+        ("other", "other", "overloaded", 1),
+        ("other", "other", "unavailable", 0),
+    ] {
+        let name = format!(
+            r#"streaming_operator_admission_requests_total{{kind="{kind}",operation="{operation}",outcome="{outcome}"}}"#
+        );
+        assert_eq!(series(&bed, &name), count, "{name}");
+    }
+    for (path, count) in [("/validate", 5), ("/mutate", 4)] {
+        let name = format!(r#"streaming_operator_admission_duration_seconds_count{{path="{path}"}}"#);
+        assert_eq!(series(&bed, &name), count, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_could_not_be_judged_is_counted_as_unavailable() {
+    let bed = Bed::start_unsynced().await;
+    bed.client()
+        .await
+        .post("/validate", JSON, &create(&object("checkout")))
+        .await;
+    let name = r#"streaming_operator_admission_requests_total{kind="StreamingPipeline",operation="create",outcome="unavailable"}"#;
+    assert_eq!(series(&bed, name), 1);
 }
 
 #[tokio::test]

@@ -50,6 +50,29 @@ pub struct Verdict {
     pub warnings: Vec<Warning>,
 }
 
+/// An object as far as it could be read.
+struct Read {
+    /// The spec, with stand-ins where it could not be read.
+    spec: StreamingPipelineSpec,
+    /// Name of the pipeline: the field.
+    pipeline_name: String,
+    /// What could not be read.
+    reading: Reading,
+}
+
+impl Read {
+    /// A raw object with its defaults.
+    fn of(object: &Value) -> Self {
+        let (spec, reading) = reading::read(object);
+        let pipeline_name = spec.pipeline_name.clone().unwrap_or_default();
+        Self {
+            spec,
+            pipeline_name,
+            reading,
+        }
+    }
+}
+
 /// What the rules judge.
 pub(super) struct Subject<'a> {
     /// The spec, with stand-ins where it could not be read.
@@ -58,12 +81,14 @@ pub(super) struct Subject<'a> {
     pub(super) pipeline_name: String,
     /// What could not be read.
     reading: Reading,
-    /// The stored object that an update would replace.
-    old: Option<&'a Subject<'a>>,
+    /// The stored object that an update would replace. It is not composed: few updates have a fault that may be old.
+    old: Option<&'a Read>,
     /// The processes of the config.
     pub(super) processes: MultiProcess,
     /// What is made of it.
     pub(super) composition: Composition,
+    /// A first look at the Pod that is made of it.
+    pod: pod::FirstLook,
 }
 
 impl<'a> Subject<'a> {
@@ -73,21 +98,21 @@ impl<'a> Subject<'a> {
         Self::new(Cow::Borrowed(spec), pipeline_name, Reading::default(), None)
     }
 
-    /// A raw object with its defaults.
-    fn of_object(object: &Value, old: Option<&'a Self>) -> Self {
-        let (spec, reading) = reading::read(object);
-        let pipeline_name = spec.pipeline_name.clone().unwrap_or_default();
-        Self::new(Cow::Owned(spec), pipeline_name, reading, old)
+    /// An object that would replace `old`.
+    fn of(object: &'a Read, old: Option<&'a Read>) -> Self {
+        let spec = Cow::Borrowed(&object.spec);
+        Self::new(spec, object.pipeline_name.clone(), object.reading.clone(), old)
     }
 
     fn new(
         spec: Cow<'a, StreamingPipelineSpec>,
         pipeline_name: String,
         reading: Reading,
-        old: Option<&'a Self>,
+        old: Option<&'a Read>,
     ) -> Self {
         let processes = MultiProcess::of(&spec.pipeline_config);
         let composition = compose(&spec, &pipeline_name, &processes);
+        let pod = pod::FirstLook::at(&composition.primary);
         Self {
             spec,
             pipeline_name,
@@ -95,6 +120,7 @@ impl<'a> Subject<'a> {
             old,
             processes,
             composition,
+            pod,
         }
     }
 
@@ -122,12 +148,12 @@ impl<'a> Subject<'a> {
 pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
     let new = defaulted(new);
     let old = old.map(defaulted);
-    let old_subject = old.as_ref().map(|old| Subject::of_object(old, None));
-    let subject = Subject::of_object(&new, old_subject.as_ref());
+    let (new_read, old_read) = (Read::of(&new), old.as_ref().map(Read::of));
+    let subject = Subject::of(&new_read, old_read.as_ref());
     let faults = subject.faults();
     // An old object is judged only when that can make a difference.
-    let old_faults = match &old_subject {
-        Some(subject) if !faults.is_empty() => subject.faults(),
+    let old_faults = match &old_read {
+        Some(old) if !faults.is_empty() => Subject::of(old, None).faults(),
         _ => Vec::new(),
     };
     let known = KnownFaults::of(&old_faults);
@@ -141,7 +167,7 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
             verdict.violations.push(violation);
         }
     }
-    let old_spec = old_subject.as_ref().map(|subject| &*subject.spec);
+    let old_spec = old_read.as_ref().map(|old| &old.spec);
     verdict.warnings.extend(warnings::of(&new, &subject, old_spec));
     warnings::limit(&mut verdict.warnings);
     verdict

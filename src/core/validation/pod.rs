@@ -22,7 +22,7 @@ pub(super) const SOURCE_CONTAINERS: [&str; 2] = ["initContainers", "containers"]
 
 /// Rule: every part of the rendered Pod is of the type that Kubernetes has for it.
 pub(super) fn types(subject: &Subject<'_>) -> Vec<Finding> {
-    if is_pod(&subject.composition.primary) {
+    if subject.pod.is_of_its_types {
         return Vec::new();
     }
     let mut findings = Vec::new();
@@ -39,15 +39,43 @@ pub(super) fn types(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Whether the whole template can be read at once: the usual case, and several times cheaper than to look for a fault.
-fn is_pod(template: &OpenObject) -> bool {
-    let metadata = template.get("metadata").map(ObjectMeta::deserialize);
-    let spec = template.get("spec").map(PodSpec::deserialize);
-    matches!((metadata, spec), (Some(Ok(_)), Some(Ok(_))))
+/// What a first look at the whole template says: nearly always that there is nothing to find, several times cheaper than
+/// to look for it part by part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstLook {
+    /// All of it can be read at once.
+    is_of_its_types: bool,
+    /// That, and no field is one that Kubernetes' types do not know.
+    is_known: bool,
+}
+
+impl FirstLook {
+    /// A look at a Pod template.
+    pub(super) fn at(template: &OpenObject) -> Self {
+        let mut unknown = 0;
+        let mut count = |_: serde_ignored::Path<'_>| unknown += 1;
+        let metadata = template
+            .get("metadata")
+            .map(|metadata| is_read::<ObjectMeta>(metadata, &mut count));
+        let spec = template.get("spec").map(|spec| is_read::<PodSpec>(spec, &mut count));
+        let is_of_its_types = metadata == Some(true) && spec == Some(true);
+        Self {
+            is_of_its_types,
+            is_known: is_of_its_types && unknown == 0,
+        }
+    }
+}
+
+/// Whether a value is of a type; `ignored` is shown what the type does not know.
+fn is_read<'v, T: Deserialize<'v>>(value: &'v Value, ignored: &mut impl FnMut(serde_ignored::Path<'_>)) -> bool {
+    serde_ignored::deserialize::<_, _, T>(value, ignored).is_ok()
 }
 
 /// Paths of the fields that Kubernetes' types do not know.
 pub(super) fn unknown_fields(subject: &Subject<'_>) -> Vec<FieldPath> {
+    if subject.pod.is_known {
+        return Vec::new();
+    }
     let mut paths = Vec::new();
     each_part(subject, &mut |part| {
         let unknown = part.unknown_fields();

@@ -285,3 +285,37 @@ fn a_refusal_of_a_user_is_a_status_as_the_api_server_gives_it() {
                 "details": {"group": "streams.sentry.io", "kind": "streamingpipelines", "name": "checkout"}})
     );
 }
+
+#[test]
+fn a_review_is_read_in_one_pass_as_it_is_read_value_by_value() {
+    let mut create = review();
+    create["request"]["operation"] = json!("CREATE");
+    create["request"]["oldObject"] = Value::Null;
+    let mut scale = review();
+    scale["request"]["subResource"] = json!("scale");
+    for review in [review(), create, scale] {
+        let body = review.to_string();
+        let quick = quick::read(body.as_bytes()).expect("a usual review");
+        assert_eq!(Ok(quick), decode_any(body.as_bytes()), "{body}");
+    }
+}
+
+#[test]
+fn status_and_managed_fields_are_not_read_however_deep_they_are() {
+    let mut review = review();
+    review["request"]["object"]["metadata"]["managedFields"] = json!("HERE");
+    review["request"]["oldObject"]["status"] = json!("HERE");
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(300), "}".repeat(300));
+    let body = review.to_string().replace(r#""HERE""#, &nested);
+    let request = decode(body.as_bytes()).expect("a uid").request.expect("a request");
+    assert_eq!(request.object["metadata"], json!({"name": "checkout"}));
+    let old = request.old_object.expect("the old object");
+    assert_eq!(old, json!({"metadata": {"name": "checkout"}, "spec": {"replicas": 1}}));
+}
+
+#[test]
+fn an_empty_uid_is_none_also_when_the_object_cannot_be_read() {
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(300), "}".repeat(300));
+    let body = format!(r#"{{"request":{{"uid":"","object":{nested}}}}}"#);
+    assert_eq!(decode(body.as_bytes()), Err(NotAReview::NoRequest));
+}
