@@ -16,7 +16,8 @@ pub(crate) fn step(world: &mut World, rng: &mut Rng) {
             world.pass(crash, rng);
         }
         30..55 => {
-            if world.cluster.deliver(&mut world.ledger, rng) == 2 {
+            let times = world.cluster.deliver(&mut world.ledger, rng);
+            if times == 2 {
                 world.tally.note("watch: an event comes twice");
             }
         }

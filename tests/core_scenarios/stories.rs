@@ -31,11 +31,11 @@ fn sentences() -> Vec<(String, String, Option<String>)> {
     let text = fs::read_to_string(root().join("tests/stories/sentences.txt")).expect("the sentences");
     let of_line = |line: &str| {
         let (name, rest) = line.split_once(": ").expect("NAME: SENTENCE");
-        let (sentence, test) = match rest.split_once(" [") {
-            Some((sentence, test)) => (sentence, Some(test.trim_end_matches(']').to_owned())),
+        let (sentence, tested) = match rest.split_once(" [") {
+            Some((sentence, of_test)) => (sentence, Some(of_test.trim_end_matches(']').to_owned())),
             None => (rest, None),
         };
-        (name.to_owned(), sentence.to_owned(), test)
+        (name.to_owned(), sentence.to_owned(), tested)
     };
     text.lines()
         .filter(|line| !line.starts_with('#'))

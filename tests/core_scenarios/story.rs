@@ -16,7 +16,7 @@ use streaming_operator::api::{OnFailure, PodReplacementPolicy, meta};
 use streaming_operator::core::names::PodName;
 use streaming_operator::core::plan::AnalysisVerdict;
 
-use crate::cluster::Stage;
+use crate::cluster::{SimPod, Stage};
 use crate::rng::Rng;
 use crate::world::{World, revision};
 
@@ -202,12 +202,12 @@ impl Teller {
 
     /// Something happens to a Pod; `None`: it is gone.
     fn hit(&mut self, short_name: &str, stage: impl Fn(Timestamp) -> Option<Stage>) {
-        let is_it = |name: &&String| short(name) == short_name;
-        let name = self.world.cluster.pods.keys().find(is_it).cloned();
-        let name = name.unwrap_or_else(|| panic!("there is no {short_name}"));
+        let is_it = |(name, _): &(&String, &SimPod)| short(name) == short_name;
+        let found = self.world.cluster.pods.iter().find(is_it);
+        let (name, pod) = found.unwrap_or_else(|| panic!("there is no {short_name}"));
+        let (name, mut pod) = (name.clone(), pod.clone());
         match stage(self.world.cluster.now) {
             Some(stage) => {
-                let mut pod = self.world.cluster.pods[&name].clone();
                 pod.stage = stage;
                 pod.stuck = !pod.is_ended();
                 self.world.cluster.put(pod);

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use streaming_operator::core::plan::{Action, Decision, DeleteReason, NoticeReason, Phase};
+use streaming_operator::api::NoticeReason;
+use streaming_operator::core::plan::{Action, Decision, DeleteReason, Phase};
 use streaming_operator::core::plan::{CreateReason, HoldBy, ObjectReason};
 
 /// What must occur, besides every hold, phase and notice there is.

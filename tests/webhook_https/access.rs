@@ -38,9 +38,9 @@ fn api_server(mood: Mood) -> (ApiClient, Asked) {
     let service = service_fn(move |request: Request<kube::client::Body>| {
         let heard = Arc::clone(&heard);
         async move {
-            let (head, body) = request.into_parts();
+            let (parts, body) = request.into_parts();
             assert_eq!(
-                (head.method, head.uri.path()),
+                (parts.method, parts.uri.path()),
                 (Method::POST, "/apis/authorization.k8s.io/v1/subjectaccessreviews")
             );
             let body = to_bytes(Body::new(body), 1 << 20).await.expect("a body");

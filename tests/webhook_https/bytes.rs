@@ -124,6 +124,7 @@ impl Handler {
         names.observe(&Event::InitDone);
         let deps = Deps {
             names: Arc::new(names),
+            authorizer: None,
             metrics: Metrics::new("0", "0", false),
             limits: WorkLimits::default(),
         };

@@ -15,12 +15,16 @@ mod oracle;
 mod reviews;
 mod slow;
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use streaming_operator::server::Limits;
 
 use bed::{Answer, Bed, Client};
 use reviews::{create, object, update};
+use slow::one_place;
 
 const JSON: &str = "application/json";
 

@@ -9,7 +9,7 @@ use super::bed::Bed;
 use super::reviews::{create, object};
 
 /// One request at a time, and none waits.
-fn one_place() -> WorkLimits {
+pub(crate) fn one_place() -> WorkLimits {
     WorkLimits {
         at_work: 1,
         waiting: 0,
