@@ -190,7 +190,7 @@ async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told
 
     // Of the rights, those that hang on a flag.
     let shared = launch.clone().with(&["--workload-namespace=work"]);
-    let missing = "the API server does not grant: create subjectaccessreviews.authorization.k8s.io. The roles";
+    let missing = "the API server does not grant: create subjectaccessreviews.authorization.k8s.io. The ClusterRole";
     let log = ends_with(&shared, 4).await;
     assert!(log.contains(missing), "{log}");
     let log = ends_with(&shared.with(&["--workload-access-check=false"]), 4).await;
