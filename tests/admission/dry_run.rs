@@ -52,7 +52,7 @@ async fn a_good_document_is_valid_new_or_stored_and_nothing_is_stored_by_asking(
     let new = named(&bed, "new");
     let valid = vec!["valid".to_owned()];
     assert_eq!(
-        told(&validate(&bed, users::ADMIN, &[new.clone()], &[]).await),
+        told(&validate(&bed, users::ADMIN, std::slice::from_ref(&new), &[]).await),
         (Some(0), valid.clone())
     );
     assert_eq!(bed.names_of_pipelines().await, Vec::<String>::new());
@@ -172,7 +172,7 @@ async fn a_quota_is_a_fault_and_a_user_without_rights_is_not_answered() {
     .expect("what the controller manager would write");
     let new = named(&bed, "new");
     let look = async || {
-        let told = told(&validate(&bed, users::ADMIN, &[new.clone()], &[]).await);
+        let told = told(&validate(&bed, users::ADMIN, std::slice::from_ref(&new), &[]).await);
         Ok(testkit::wait::Seen::when(told, |(code, _)| *code == Some(1)))
     };
     let (_, lines) = testkit::wait::until("the quota", testkit::wait::DEADLINE, look)

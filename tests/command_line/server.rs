@@ -32,9 +32,9 @@ fn not_stored() -> (u16, &'static [&'static str], Value) {
 /// An API server that gives these answers, and has a version.
 async fn serve(answers: Answers) -> (SocketAddr, Asked) {
     let asked = Asked::default();
-    let heard = Arc::clone(&asked);
+    let sink = Arc::clone(&asked);
     let handler = move |request: Request<Body>| {
-        let heard = Arc::clone(&heard);
+        let sink = Arc::clone(&sink);
         async move {
             let (head, body) = request.into_parts();
             let body = to_bytes(body, 1 << 20).await.expect("a body");
@@ -49,7 +49,7 @@ async fn serve(answers: Answers) -> (SocketAddr, Asked) {
                 );
             }
             let (code, warnings, answer) = answers(&method, &path);
-            heard.lock().expect("no panic").push((method, path, body));
+            sink.lock().expect("no panic").push((method, path, body));
             reply(code, warnings, &answer)
         }
     };
@@ -133,15 +133,18 @@ async fn a_stored_document_is_a_dry_run_of_an_update_that_leaves_other_metadata_
     let output = validate(address, &[], PIPELINE).await;
     assert_eq!((code(&output), stderr(&output)), (Some(0), String::new()));
     let asked = asked.lock().expect("no panic");
-    let (method, path, patch) = &asked[1];
+    let (method, path, operations) = &asked[1];
     assert_eq!(method, "PATCH");
     assert!(
         path.starts_with(&format!("{COLLECTION}/checkout?dryRun=All&")),
         "{path}"
     );
-    assert_eq!(patch[0], json!({"op": "add", "path": "/metadata/uid", "value": "u1"}));
-    assert_eq!(patch[1]["path"], json!("/spec"));
-    assert_eq!(patch.as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        operations[0],
+        json!({"op": "add", "path": "/metadata/uid", "value": "u1"})
+    );
+    assert_eq!(operations[1]["path"], json!("/spec"));
+    assert_eq!(operations.as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
