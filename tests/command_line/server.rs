@@ -32,9 +32,9 @@ fn not_stored() -> (u16, &'static [&'static str], Value) {
 /// An API server that gives these answers, and has a version.
 async fn serve(answers: Answers) -> (SocketAddr, Asked) {
     let asked = Asked::default();
-    let heard = Arc::clone(&asked);
+    let sink = Arc::clone(&asked);
     let handler = move |request: Request<Body>| {
-        let heard = Arc::clone(&heard);
+        let sink = Arc::clone(&sink);
         async move {
             let (parts, body) = request.into_parts();
             let body = to_bytes(body, 1 << 20).await.expect("a body");
@@ -49,7 +49,7 @@ async fn serve(answers: Answers) -> (SocketAddr, Asked) {
                 );
             }
             let (code, warnings, answer) = answers(&method, &path);
-            heard.lock().expect("no panic").push((method, path, body));
+            sink.lock().expect("no panic").push((method, path, body));
             reply(code, warnings, &answer)
         }
     };

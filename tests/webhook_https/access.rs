@@ -34,9 +34,9 @@ type Asked = Arc<Mutex<Vec<Value>>>;
 /// An API server that knows of nothing but users and their rights.
 fn api_server(mood: Mood) -> (ApiClient, Asked) {
     let asked = Asked::default();
-    let heard = Arc::clone(&asked);
+    let sink = Arc::clone(&asked);
     let service = service_fn(move |request: Request<kube::client::Body>| {
-        let heard = Arc::clone(&heard);
+        let sink = Arc::clone(&sink);
         async move {
             let (parts, body) = request.into_parts();
             assert_eq!(
@@ -45,7 +45,7 @@ fn api_server(mood: Mood) -> (ApiClient, Asked) {
             );
             let body = to_bytes(Body::new(body), 1 << 20).await.expect("a body");
             let review: Value = serde_json::from_slice(&body).expect("JSON");
-            heard.lock().expect("no panic").push(review.clone());
+            sink.lock().expect("no panic").push(review.clone());
             Ok::<_, Infallible>(answer(mood, review).await)
         }
     });
