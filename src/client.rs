@@ -5,6 +5,7 @@
 //! metrics, may go on for minutes, and would be sent behind the gate's back. Watches, the lease and each reconcile have
 //! a back-off of their own. Must never change a request.
 
+use std::error::Error as _;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -45,6 +46,28 @@ fn without_retries(config: &Config) -> Config {
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config
+}
+
+/// An error for people, in one line: what the API server says of a refusal, and of anything else all causes, for the last
+/// one (no route, a name that is not known) is what has to be mended.
+#[must_use]
+pub fn in_words(error: &kube::Error) -> String {
+    if let kube::Error::Api(status) = error
+        && !status.message.is_empty()
+    {
+        return status.message.clone();
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = error.to_string();
+        // Wrappers repeat what they wrap.
+        if !text.ends_with(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 /// A write was not sent: this process no longer holds the lease, or cannot be sure that it does.
@@ -239,6 +262,17 @@ mod tests {
         });
         let client = Client::new(Gated(gate.clone()).layer(server), "ns");
         (client, gate, reached)
+    }
+
+    #[test]
+    fn an_error_is_told_in_the_words_of_the_api_server_or_with_its_causes() {
+        let refusal = kube::core::Status::failure("pods is forbidden", "Forbidden").with_code(403);
+        assert_eq!(in_words(&kube::Error::Api(refusal.boxed())), "pods is forbidden");
+        let refused = std::io::Error::other("connection refused");
+        assert_eq!(
+            in_words(&kube::Error::Service(refused.into())),
+            "ServiceError: connection refused"
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::client::in_words;
 use crate::telemetry::Metrics;
 
 /// How a lease is held and taken over. The caller has checked retry period < renew deadline < lease duration.
@@ -195,7 +196,7 @@ impl Candidate {
                 ours
             }
             Ok(Err(error)) => {
-                self.fault(error.to_string());
+                self.fault(in_words(&error));
                 false
             }
             Err(_elapsed) => {
@@ -336,7 +337,7 @@ impl Candidate {
         match timeout(self.settings.retry_period, self.put(Some(&lease), spec)).await {
             Ok(Ok(_)) => tracing::info!(lease = %self.settings.name, "gave the lease up"),
             Ok(Err(error)) => {
-                tracing::warn!(lease = %self.settings.name, %error, "could not give the lease up; it runs out");
+                tracing::warn!(lease = %self.settings.name, error = in_words(&error), "could not give the lease up; it runs out");
             }
             Err(_) => tracing::warn!(lease = %self.settings.name, "could not give the lease up in time; it runs out"),
         }

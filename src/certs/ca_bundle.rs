@@ -21,6 +21,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use super::pair::Certificate;
 use super::run::{Bundle, Deps, SaidOnce, changed};
 use super::trust::{self, Distrust};
+use crate::client::in_words;
 use crate::server::Need;
 
 mod patch;
@@ -247,7 +248,7 @@ async fn write(kind: Kind, known: &mut Known, name: &str, client: &Client, bundl
     known.written_at = Some(Instant::now());
     let written = timeout(WRITE_LIMIT, patch(kind, client, name, uid, &names, bundle)).await;
     let written = written.map_err(|_| format!("no answer within {WRITE_LIMIT:?}"));
-    match written.and_then(|written| written.map_err(|error| error.to_string())) {
+    match written.and_then(|written| written.map_err(|error| in_words(&error))) {
         Ok(()) => {
             tracing::info!("{} {name}: caBundle written", kind.as_str());
             known.write_fault.clear();
@@ -293,6 +294,11 @@ fn trusted(name: &str, seen: [&Seen; 2], deps: &Deps) -> Result<(), String> {
             Seen::Absent => {
                 return Err(format!(
                     "{kind} {name} does not exist; install it (streaming-operator webhook-config)"
+                ));
+            }
+            Seen::Present { entries, .. } if entries.is_empty() => {
+                return Err(format!(
+                    "{kind} {name} has no webhooks, so nothing is asked of us; install it again (streaming-operator webhook-config)"
                 ));
             }
             Seen::Present { entries, .. } => entries,

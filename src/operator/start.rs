@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::settings::{Certificate, Settings};
 use crate::api::meta::{GROUP, PLURAL};
 use crate::certs::secret::SECRET_NAME;
+use crate::client::in_words;
 
 /// Time between two attempts to reach the API server.
 const RETRY: Duration = Duration::from_secs(2);
@@ -171,7 +172,7 @@ pub(super) async fn check(client: &Client, rights: &Rights) -> Result<(), Vec<St
         match timeout(ANSWER, ask(client, rights)).await {
             Ok(Ok(faults)) if faults.is_empty() => return Ok(()),
             Ok(Ok(faults)) => return Err(faults),
-            Ok(Err(error)) => wait_for_it(&error.to_string(), &mut told),
+            Ok(Err(error)) => wait_for_it(&in_words(&error), &mut told),
             Err(_) => wait_for_it("no answer in time", &mut told),
         }
         sleep(RETRY).await;
@@ -226,8 +227,10 @@ async fn missing_kind(client: &Client) -> Result<Option<String>, kube::Error> {
         Ok(crd) => crd,
         Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403) => {
             return Ok(Some(format!(
-                "the API server does not grant: get customresourcedefinitions.apiextensions.k8s.io {name} ({})",
-                status.message
+                "the API server does not grant: get customresourcedefinitions.apiextensions.k8s.io {name} ({}). The \
+                 ClusterRole {} of the chart does (chart/templates/rbac.yaml): bind it to this account",
+                status.message,
+                super::NAME
             )));
         }
         Err(error) => return Err(error),

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::access::{self, Access};
 use super::review::{Answer, Request};
+use crate::client::in_words;
 
 /// Most answers that are remembered. Each is 100 bytes; more users than this do not write pipelines within seconds.
 const REMEMBERED_MAX: usize = 1024;
@@ -87,7 +88,7 @@ impl Authorizer {
         let params = PostParams::default();
         let answer = match timeout(self.times.answer, api.create(&params, &review)).await {
             Err(_) => return Err(format!("no answer within {:?}", self.times.answer)),
-            Ok(Err(error)) => return Err(error.to_string()),
+            Ok(Err(error)) => return Err(in_words(&error)),
             Ok(Ok(answer)) => answer.status.ok_or("the answer has no status")?,
         };
         let access = Access::from(answer);

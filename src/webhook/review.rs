@@ -116,13 +116,11 @@ pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
 }
 
 fn decode_any(body: &[u8]) -> Result<Review, NotAReview> {
-    let review: Envelope<'_> = serde_json::from_slice(body).map_err(|error| {
-        if error.is_data() {
-            NotAReview::NoRequest
-        } else {
-            NotAReview::NotJson(error.to_string())
-        }
-    })?;
+    let review: Envelope<'_> = match serde_json::from_slice(body) {
+        Ok(review) => review,
+        Err(error) if error.is_data() => return unreadable(body, &error),
+        Err(error) => return Err(NotAReview::NotJson(error.to_string())),
+    };
     let request = review.request.ok_or(NotAReview::NoRequest)?;
     let uid = text(&request.uid).to_owned();
     if uid.is_empty() {
@@ -135,6 +133,19 @@ fn decode_any(body: &[u8]) -> Result<Review, NotAReview> {
         Err(format!("this webhook answers kind {KIND} of {API_VERSION} only"))
     };
     Ok(Review { uid, request })
+}
+
+/// What is JSON and still cannot be taken apart, such as a field that stands there twice, is answered to its uid.
+fn unreadable(body: &[u8], error: &serde_json::Error) -> Result<Review, NotAReview> {
+    let review: Value = serde_json::from_slice(body).map_err(|_| NotAReview::NoRequest)?;
+    let uid = review.pointer("/request/uid").map(text).unwrap_or_default();
+    if uid.is_empty() {
+        return Err(NotAReview::NoRequest);
+    }
+    Ok(Review {
+        uid: uid.to_owned(),
+        request: Err(format!("the review cannot be read: {error}")),
+    })
 }
 
 fn decode_request(request: RawRequest<'_>) -> Result<Request, String> {

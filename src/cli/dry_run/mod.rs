@@ -6,7 +6,6 @@
 
 mod told;
 
-use std::error::Error as _;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use tokio::time::timeout;
 
 use super::input::Document;
 use crate::api::meta::{GROUP, PLURAL, VERSION};
+use crate::client::in_words;
 use told::Reply;
 pub(super) use told::{RULE, Told, join};
 
@@ -304,21 +304,6 @@ async fn send(client: &Client, method: Method, path: &str, content_type: &str, b
     };
     let answered = timeout(ANSWER, answer).await;
     answered.unwrap_or_else(|_| Err(format!("no answer within {ANSWER:?}")))
-}
-
-/// An error with its causes, in one line.
-fn in_words(error: &kube::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        // Wrappers repeat what they wrap.
-        if !text.ends_with(&words) {
-            text = format!("{text}: {words}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

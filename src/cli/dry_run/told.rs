@@ -14,6 +14,9 @@ use crate::webhook::review::CAUSES_MAX;
 /// Name of the rule of faults that the API server, or whom it asks, found.
 pub(in crate::cli) const RULE: &str = "api-server";
 
+/// What the API server says of its own rules in CEL when the schema found faults (k8s.io/apiextensions-apiserver).
+const RULES_LEFT_OUT: &str = "some validation rules were not checked because the object was invalid";
+
 /// What the API server says of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cli) enum Told {
@@ -87,13 +90,16 @@ impl Reply {
     }
 
     /// Fields that the API server does not know, where that alone is why it refuses (k8s.io/apimachinery,
-    /// `runtime.NewStrictDecodingError`).
+    /// `runtime.NewStrictDecodingError`): 400 of a create, and of a patch 422 with the patched object before the text.
     pub(super) fn unknown_fields(&self) -> Vec<Fault> {
-        let message = self.status().message.unwrap_or_default();
-        let Some((_, list)) = message
-            .split_once("strict decoding error: ")
-            .filter(|_| self.code == 400)
-        else {
+        let status = self.status();
+        let causes = status.details.and_then(|details| details.causes).unwrap_or_default();
+        let is_of_patch = causes.iter().any(|cause| cause.field.as_deref() == Some("patch"));
+        if self.code != 400 && !(self.code == 422 && is_of_patch) {
+            return Vec::new();
+        }
+        let message = status.message.unwrap_or_default();
+        let Some((_, list)) = message.rsplit_once("strict decoding error: ") else {
             return Vec::new();
         };
         let fields = list.split("unknown field \"").skip(1);
@@ -149,7 +155,14 @@ fn faults(status: Status, message: String) -> Vec<Fault> {
     if causes.is_empty() {
         return vec![of_all(message, FaultKind::Invalid)];
     }
-    causes.into_iter().map(fault).collect()
+    // Said beside other faults only: which of its own rules the API server then left out.
+    let is_remark = |cause: &StatusCause| {
+        let message = cause.message.as_deref().unwrap_or_default();
+        message.contains(RULES_LEFT_OUT)
+    };
+    let (remarks, faults): (Vec<_>, Vec<_>) = causes.into_iter().partition(is_remark);
+    let told = if faults.is_empty() { remarks } else { faults };
+    told.into_iter().map(fault).collect()
 }
 
 fn fault(cause: StatusCause) -> Fault {
@@ -157,7 +170,11 @@ fn fault(cause: StatusCause) -> Fault {
     let is_collision = message.starts_with(NAME_COLLISION);
     Fault {
         // The API server writes so for an object as a whole.
-        field: cause.field.filter(|field| field != "<nil>").unwrap_or_default(),
+        field: cause
+            .field
+            .filter(|field| field != "<nil>")
+            .map(|field| field.trim_start_matches('.').to_owned())
+            .unwrap_or_default(),
         rule: if is_collision { NAME_COLLISION } else { RULE },
         reason: cause
             .reason
@@ -304,6 +321,38 @@ mod tests {
         assert_eq!(fields, ["spec.a", "spec.rollout.b"]);
         assert_eq!(reply(200, &json!({})).unknown_fields(), []);
         assert_eq!(reply(400, &json!({"message": "other"})).unknown_fields(), []);
+    }
+
+    #[test]
+    fn those_of_a_patch_come_with_the_patched_object_before_them() {
+        let message = "patch: Invalid value: \"{\\\"a\\\": \\\"strict decoding error: unknown field \\\\\"x\\\\\"\\\"}\": strict \
+                       decoding error: unknown field \"spec.replica\"";
+        let causes = json!([{"reason": "FieldValueInvalid", "message": message, "field": "patch"}]);
+        let body = json!({"code": 422, "message": message, "details": {"causes": causes}});
+        let unknown = reply(422, &body).unknown_fields();
+        let fields: Vec<_> = unknown.iter().map(|fault| fault.field.as_str()).collect();
+        assert_eq!(fields, ["spec.replica"]);
+        let causes = json!([{"message": message, "field": "spec.log_level"}]);
+        let of_a_value = json!({"code": 422, "message": message, "details": {"causes": causes}});
+        assert_eq!(reply(422, &of_a_value).unknown_fields(), []);
+    }
+
+    #[test]
+    fn what_the_api_server_says_of_its_own_rules_is_told_only_where_nothing_else_is() {
+        let remark = json!({"field": "<nil>", "message": "Invalid value: null: some validation rules were not checked \
+                            because the object was invalid; correct the existing errors to complete validation"});
+        let fault = json!({"field": ".spec.replicas", "message": "Invalid value: 0: accessor error"});
+        let fields = |causes: Value| {
+            let told = reply(
+                422,
+                &json!({"code": 422, "reason": "Invalid", "details": {"causes": causes}}),
+            )
+            .told();
+            let faults = told.into_parts().0.into_iter();
+            faults.map(|fault| fault.field).collect::<Vec<_>>()
+        };
+        assert_eq!(fields(json!([fault, remark.clone()])), ["spec.replicas"]);
+        assert_eq!(fields(json!([remark])), [""]);
     }
 
     #[test]
