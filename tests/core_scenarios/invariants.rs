@@ -87,7 +87,7 @@ fn beside_no_other(world: &World, pod: &SimPod, delete: &PodDelete) {
         delete.why,
         DeleteReason::Drain | DeleteReason::ScaleDown | DeleteReason::PipelineDeleted
     );
-    if all_go || delete.force || pod.is_ended() {
+    if all_go || total(world) == 0 || delete.force || pod.is_ended() {
         return;
     }
     let others = world

@@ -34,7 +34,7 @@ use rng::Rng;
 use world::World;
 
 /// Seeds of a run (`SCENARIO_SEEDS` for more): less than a minute on two processors.
-const SEEDS: u64 = 4000;
+const SEEDS: u64 = 2000;
 /// Within so many seeds a planted defect is found.
 const SEEDS_FOR_A_DEFECT: u64 = 1000;
 

@@ -140,6 +140,9 @@ fn random_world(rng: &mut Rng) -> World {
     world.spec.max_unavailable = u16::try_from(1 + rng.below(2)).expect("small");
     world.remote = rng.chance(30);
     if rng.chance(25) {
+        world.analysis = AnalysisVerdict::Pending("it measures".to_owned());
+    }
+    if rng.chance(25) {
         world.spec.policy = PodReplacementPolicy::Failed;
     }
     if rng.chance(40) {
