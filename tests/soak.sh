@@ -2,7 +2,7 @@
 # Longer runs of what `make test` runs for a short while. Usage: tests/soak.sh NAME
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="idle scenarios ha races"
+names="core idle model ha races"
 case ${1:-} in
   idle)
     # Fifty pipelines, two replicas of the operator: five minutes without a request but watches and the lease.
@@ -10,8 +10,13 @@ case ${1:-} in
     export STREAMING_OPERATOR_ASSETS
     STREAMS_TEST_IDLE_SECONDS=300 cargo test --locked --test cluster idle -- --nocapture
     ;;
-  scenarios)
-    SCENARIO_SEEDS=${SEEDS:-20000} cargo test --locked --test core_scenarios whatever_happens -- --nocapture
+  core)
+    # Random runs of the deciding core against a cluster in memory; SEEDS says how many.
+    SCENARIO_SEEDS=${SEEDS:-10000} cargo test --profile ci --locked --test core_scenarios whatever_happens -- --nocapture
+    ;;
+  model)
+    # Every state that a rollout can reach; LIMIT says how many of one configuration at most.
+    cargo run --profile ci --locked --quiet -p rollout-model -- ${LIMIT:+"$LIMIT"}
     ;;
   ha)
     # Rotations, rolling restarts, lost leaders and stripped bundles, two replicas each; one test after the other, so that
