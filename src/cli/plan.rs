@@ -40,6 +40,14 @@ pub(super) fn run(args: &Args) -> ExitCode {
     let key = |document: &Document| (document.namespace().to_owned(), document.name().to_owned());
     let mut before: BTreeMap<_, _> = old.documents.iter().map(|document| (key(document), document)).collect();
     let mut names = Names::default();
+    let kept: BTreeSet<_> = new.documents.iter().map(key).collect();
+    for document in old.documents.iter().filter(|document| !kept.contains(&key(document))) {
+        // It is still in the cluster and has its names; a file that only renames it is refused there. Two old ones that
+        // collide are no matter of this edit.
+        if let Ok(pipeline) = judge(document).pipeline {
+            names.claim(document, &pipeline, args.workload_namespace.as_deref());
+        }
+    }
     let mut text = String::new();
     let mut is_quiet = true;
     for document in &new.documents {

@@ -137,3 +137,13 @@ fn pipelines_are_paired_by_namespace_and_name() {
         "{text}"
     );
 }
+
+#[test]
+fn a_pipeline_that_is_only_renamed_meets_the_names_of_the_one_it_was() {
+    let old = PIPELINE.replace("service_name: svc", "service_name: svc\n  pipeline_name: orders");
+    let (code, text) = plan(Some(&old), &old.replace("name: checkout", "name: renamed"));
+    assert_eq!(code, Some(1), "{text}");
+    let first = text.lines().next().unwrap_or_default();
+    assert!(first.starts_with("-:6: ingest/renamed: spec.pipeline_name: "), "{text}");
+    assert!(first.contains("StreamingPipeline ingest/checkout"), "{text}");
+}
