@@ -25,7 +25,12 @@ fn handler() -> (Runtime, Router) {
     let names = Names::new(None, Duration::from_secs(1));
     names.observe(&Event::Init);
     names.observe(&Event::InitDone);
-    let deps = Deps { names: Arc::new(names), metrics: Metrics::new("0", "0", false), limits: WorkLimits::default() };
+    let deps = Deps {
+        names: Arc::new(names),
+        authorizer: None,
+        metrics: Metrics::new("0", "0", false),
+        limits: WorkLimits::default(),
+    };
     (Builder::new_current_thread().enable_time().build().expect("a runtime"), router(deps))
 }
 
