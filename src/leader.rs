@@ -325,22 +325,39 @@ impl Candidate {
         let Some((lease, _)) = self.observed.clone().filter(|(lease, _)| self.is_ours(lease)) else {
             return;
         };
-        let now = MicroTime(Timestamp::now());
-        let spec = LeaseSpec {
-            holder_identity: Some(String::new()),
-            lease_duration_seconds: Some(1),
-            acquire_time: Some(now.clone()),
-            renew_time: Some(now),
-            lease_transitions: lease.spec.as_ref().and_then(|spec| spec.lease_transitions),
-            ..LeaseSpec::default()
-        };
-        match timeout(self.settings.retry_period, self.put(Some(&lease), spec)).await {
-            Ok(Ok(_)) => tracing::info!(lease = %self.settings.name, "gave the lease up"),
+        match timeout(self.settings.retry_period, self.free(&lease)).await {
+            Ok(Ok(())) => tracing::info!(lease = %self.settings.name, "gave the lease up"),
             Ok(Err(error)) => {
                 tracing::warn!(lease = %self.settings.name, error = in_words(&error), "could not give the lease up; it runs out");
             }
             Err(_) => tracing::warn!(lease = %self.settings.name, "could not give the lease up in time; it runs out"),
         }
+    }
+
+    /// Writes that nobody holds the lease. A conflict is most likely with a renewal of our own that was on its way when
+    /// it was to stop: the lease is read once more, and left alone if it is another's by now.
+    async fn free(&self, lease: &Lease) -> Result<(), kube::Error> {
+        match self.put(Some(lease), freed(lease)).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            other => return other.map(drop),
+        }
+        match self.api.get_opt(&self.settings.name).await? {
+            Some(lease) if self.is_ours(&lease) => self.put(Some(&lease), freed(&lease)).await.map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The lease as nobody's.
+fn freed(lease: &Lease) -> LeaseSpec {
+    let now = MicroTime(Timestamp::now());
+    LeaseSpec {
+        holder_identity: Some(String::new()),
+        lease_duration_seconds: Some(1),
+        acquire_time: Some(now.clone()),
+        renew_time: Some(now),
+        lease_transitions: lease.spec.as_ref().and_then(|spec| spec.lease_transitions),
+        ..LeaseSpec::default()
     }
 }
 

@@ -155,6 +155,28 @@ async fn a_leader_that_stops_hands_over_within_one_retry() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_leader_that_stops_while_a_renewal_of_it_is_on_its_way_hands_over_all_the_same() {
+    let api = FakeApi::new();
+    let mut a = Replica::start(&api, "a");
+    a.until_leads(true).await;
+    let mut b = Replica::start(&api, "b");
+    api.on_request(|request| {
+        let renewal = request.verb == "update" && request.body["spec"]["holderIdentity"] == "a";
+        if renewal { Fault::AnswerLost } else { Fault::None }
+    });
+    sleep(RETRY + Duration::from_millis(500)).await;
+    let asked = Instant::now();
+    a.stop.cancel();
+    a.task.await.expect("the election ends");
+    let on = b.until_leads(true).await;
+    assert!(
+        on - asked <= RETRY + Duration::from_millis(2),
+        "on after {:?}",
+        on - asked
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_lease_of_a_leader_that_died_is_taken_when_it_runs_out_and_not_a_retry_later() {
     let api = FakeApi::new();
     let mut a = Replica::start(&api, "a");
