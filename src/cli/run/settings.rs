@@ -185,11 +185,11 @@ impl Faults {
                 );
             }
         }
-        if policy.leaf_lifetime >= policy.ca_lifetime {
+        if reaches(policy.leaf_lifetime, policy.ca_lifetime) {
             self.add("--leaf-lifetime", "must be less than --ca-lifetime");
         }
         // A CA that begins to sign was made an overlap ago, and the one after it needs another overlap.
-        if policy.ca_overlap.saturating_mul(2) >= policy.ca_lifetime {
+        if reaches(policy.ca_overlap.saturating_mul(2), policy.ca_lifetime) {
             self.add(
                 "--ca-overlap",
                 "must be less than half of --ca-lifetime: else a CA ends before its successor may sign",
@@ -217,13 +217,13 @@ impl Faults {
         if times.lease_duration.subsec_nanos() != 0 {
             self.add("--lease-duration", "must be whole seconds: a Lease holds no others");
         }
-        if times.renew_deadline >= times.lease_duration {
+        if reaches(times.renew_deadline, times.lease_duration) {
             self.add(
                 "--renew-deadline",
                 "must be less than --lease-duration: else two replicas could lead at once",
             );
         }
-        if times.retry_period >= times.renew_deadline {
+        if reaches(times.retry_period, times.renew_deadline) {
             self.add(
                 "--retry-period",
                 "must be less than --renew-deadline: else one lost request ends a term",
@@ -255,6 +255,11 @@ impl Faults {
 /// Whether this is a DNS name in lower case, as hosts and most objects have.
 fn is_dns_name(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_dns_label)
+}
+
+/// Whether `time` is not less than `limit`. Of one that could not be read, or is zero, that is told already.
+fn reaches(time: Duration, limit: Duration) -> bool {
+    !limit.is_zero() && time >= limit
 }
 
 /// A duration in Go's notation. jiff's "friendly" format takes what Go's `Duration.String` writes, and more (`2 hours`);

@@ -105,6 +105,17 @@ fn every_fault_is_told_at_once_with_its_flag() {
 }
 
 #[test]
+fn a_time_that_cannot_be_read_is_one_fault_and_compared_with_nothing() {
+    assert_eq!(
+        settings(&["--lease-duration=abc", "--ca-lifetime=5y"]).expect_err("faults"),
+        [
+            "--ca-lifetime must be a duration such as 90s, 1h30m or 500ms, not \"5y\"",
+            "--lease-duration must be a duration such as 90s, 1h30m or 500ms, not \"abc\"",
+        ]
+    );
+}
+
+#[test]
 fn times_that_cannot_work_together_are_refused() {
     for (flags, fault) in [
         (
