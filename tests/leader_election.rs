@@ -128,6 +128,11 @@ async fn the_gate_shuts_at_the_deadline_even_when_the_election_itself_is_not_sch
     assert!(!a.gate.is_open());
 }
 
+/// Timers of tokio end up to a millisecond late.
+fn assert_within_a_retry(after: Duration) {
+    assert!(after <= RETRY + Duration::from_millis(2), "on after {after:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_stops_hands_over_within_one_retry() {
     let api = FakeApi::new();
@@ -146,12 +151,7 @@ async fn a_leader_that_stops_hands_over_within_one_retry() {
     assert_eq!(last.body["spec"]["holderIdentity"], "");
     assert_eq!(last.body["spec"]["leaseDurationSeconds"], 1);
     let on = b.until_leads(true).await;
-    // Timers of tokio end up to a millisecond late.
-    assert!(
-        on - asked <= RETRY + Duration::from_millis(2),
-        "on after {:?}",
-        on - asked
-    );
+    assert_within_a_retry(on - asked);
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,11 +169,7 @@ async fn a_leader_that_stops_while_a_renewal_of_it_is_on_its_way_hands_over_all_
     a.stop.cancel();
     a.task.await.expect("the election ends");
     let on = b.until_leads(true).await;
-    assert!(
-        on - asked <= RETRY + Duration::from_millis(2),
-        "on after {:?}",
-        on - asked
-    );
+    assert_within_a_retry(on - asked);
 }
 
 #[tokio::test(start_paused = true)]
