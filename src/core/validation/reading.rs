@@ -6,9 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Subject;
-use crate::api::stored::decode_spec;
+use crate::api::stored::{decode_spec, decode_typed_fields};
 use crate::api::streaming_pipeline::OpenObject;
 use crate::api::{LogLevel, Rollout, StreamingPipelineSpec};
+use crate::core::defaults::{apply_defaults, default_pipeline_name};
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
 
@@ -72,25 +73,49 @@ pub(super) fn is_field(name: &str) -> bool {
 /// Enumerations: a string that is none of the allowed ones is not of a wrong type.
 const ENUMS: [&str; 3] = ["log_level", "podReplacementPolicy", "onFailure"];
 
-/// Reads the `spec` of an object that has its defaults.
+/// Reads the `spec` of an object; defaults that are absent count as written.
 pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
-    let empty = OpenObject::new();
     let spec = match object.get("spec") {
-        None | Some(Value::Null) => &empty,
+        None | Some(Value::Null) => return read_by_field(&OpenObject::new()),
         Some(Value::Object(spec)) => spec,
         Some(_) => return unreadable_spec(),
     };
+    if let Some(read) = read_at_once(object, spec, |spec| decode_spec(spec).ok()) {
+        return (read, Reading::default());
+    }
+    let mut object = object.clone();
+    apply_defaults(&mut object);
+    let spec = object.get("spec").and_then(Value::as_object);
+    read_by_field(spec.unwrap_or(&OpenObject::new()))
+}
+
+/// [`read`] with the open objects left empty, where nothing is wrong with the spec.
+pub(super) fn read_typed_fields(object: &Value) -> (StreamingPipelineSpec, Reading) {
+    let spec = object.get("spec").and_then(Value::as_object);
+    match spec.and_then(|spec| read_at_once(object, spec, decode_typed_fields)) {
+        Some(read) => (read, Reading::default()),
+        None => read(object),
+    }
+}
+
+/// The usual case, a spec that is all of its types; the type has the other defaults itself, so they need not be written
+/// into a copy of the object first.
+fn read_at_once(
+    object: &Value,
+    spec: &OpenObject,
+    decode: impl FnOnce(&Value) -> Option<StreamingPipelineSpec>,
+) -> Option<StreamingPipelineSpec> {
     let has_null = FIELDS
         .iter()
         .any(|(field, ..)| spec.get(*field).is_some_and(Value::is_null));
-    if !has_null
-        && !is_list_of_fields(spec)
-        && spec.contains_key("pipeline_name")
-        && let Some(read) = object.get("spec").and_then(|spec| decode_spec(spec).ok())
-    {
-        return (read, Reading::default());
+    if has_null || is_list_of_fields(spec) {
+        return None;
     }
-    read_by_field(spec)
+    let mut read = decode(object.get("spec")?)?;
+    if read.pipeline_name.is_none() {
+        read.pipeline_name = Some(default_pipeline_name(object)?.to_owned());
+    }
+    Some(read)
 }
 
 /// Whether `rollout` is a list: the derived reader takes one for the values of the fields in their order.
