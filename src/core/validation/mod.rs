@@ -17,6 +17,7 @@ mod rules;
 mod segments;
 mod sizes;
 mod templates;
+mod unknown_fields;
 mod warnings;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ use crate::api::StreamingPipelineSpec;
 pub use self::metadata::metadata;
 use self::reading::Reading;
 pub use self::rules::{RULES, Rule};
+pub use self::unknown_fields::{UNKNOWN_FIELD, unknown_fields};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
@@ -168,7 +170,7 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
         }
     }
     let old_spec = old_read.as_ref().map(|old| &old.spec);
-    verdict.warnings.extend(warnings::of(&new, &subject, old_spec));
+    verdict.warnings.extend(warnings::of(&subject, old_spec));
     warnings::limit(&mut verdict.warnings);
     verdict
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Subject, WARNINGS_MAX, pod, reading};
+use super::{Subject, UNKNOWN_FIELD, WARNINGS_MAX, pod};
 use crate::api::streaming_pipeline::OpenObject;
 use crate::api::{PodReplacementPolicy, StreamingPipelineSpec};
 use crate::core::compose::WITHOUT_EFFECT;
@@ -23,8 +23,8 @@ pub(super) fn of_old_fault(fault: Violation) -> Warning {
     }
 }
 
-/// Every warning of an object; `old` is the stored spec that it would replace.
-pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPipelineSpec>) -> Vec<Warning> {
+/// Every warning of what `subject` is; `old` is the stored spec that it would replace.
+pub(super) fn of(subject: &Subject<'_>, old: Option<&StreamingPipelineSpec>) -> Vec<Warning> {
     let mut all = Vec::new();
     if let Some(old) = old {
         of_edit(subject, old, &mut all);
@@ -40,23 +40,16 @@ pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPi
     }
     for path in misplaced(subject) {
         let message = "is no field of a Deployment: it reaches no Pod";
-        all.push(warning("unknown-field", &path, message));
+        all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     for path in pod::unknown_fields(subject) {
         let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
-        all.push(warning("unknown-field", &path, message));
-    }
-    let fields = object.get("spec").and_then(Value::as_object);
-    for field in fields.into_iter().flatten().map(|(field, _)| field) {
-        if !reading::is_field(field) {
-            let message = "is no field of a StreamingPipeline; the API server drops it";
-            all.push(warning("unknown-field", &FieldPath::spec(field), message));
-        }
+        all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     all
 }
 
-fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
+pub(super) fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
     Warning {
         rule,
         path: path.to_string(),
@@ -228,7 +221,8 @@ pub(super) fn limit(warnings: &mut Vec<Warning>) {
     }
 }
 
-fn shorten(warning: &mut Warning) {
+/// Cuts path and message to the line.
+pub(super) fn shorten(warning: &mut Warning) {
     /// Leaves the message a third of the line.
     const PATH_LENGTH_MAX: usize = 79;
     // The API server drops a line that it has had already, so those of two fields must differ: both ends stay.
