@@ -178,7 +178,7 @@ fn entry(
 ) -> Entry {
     let (stored, told) = asked.map_or((None, None), |asked| (asked.stored, Some(asked.told)));
     let answer = judge_against(document, stored.as_ref());
-    let found_here = match &answer.pipeline {
+    let faults = match &answer.pipeline {
         Ok(pipeline) => names
             .claim(document, pipeline, workload_namespace)
             .into_iter()
@@ -188,7 +188,7 @@ fn entry(
         Err(faults) => faults.clone(),
     };
     let (found_there, said_there, unasked) = told.unwrap_or_default().into_parts();
-    let faults = again.into_iter().chain(found_here).collect();
+    let faults = again.into_iter().chain(faults).collect();
     let faults = dry_run::join(faults, found_there);
     let is_refused = |field: &str| faults.iter().any(|fault| fault.field == field);
     let mut here = answer.warnings;
