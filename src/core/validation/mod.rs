@@ -17,6 +17,7 @@ mod rules;
 mod segments;
 mod sizes;
 mod templates;
+mod unknown_fields;
 mod warnings;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ use crate::api::streaming_pipeline::OpenObject;
 pub use self::metadata::metadata;
 use self::reading::Reading;
 pub use self::rules::{RULES, Rule};
+pub use self::unknown_fields::{UNKNOWN_FIELD, unknown_fields};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
@@ -199,7 +201,7 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
             verdict.violations.push(violation);
         }
     }
-    verdict.warnings.extend(warnings::of(new, &subject));
+    verdict.warnings.extend(warnings::of(&subject));
     warnings::limit(&mut verdict.warnings);
     verdict
 }

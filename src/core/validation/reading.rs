@@ -65,18 +65,14 @@ const FIELDS: [(&str, bool, &str); 19] = [
 ];
 const INTEGER: &str = "an integer, without point or exponent";
 
-/// Whether `spec` has a field of this name.
-pub(super) fn is_field(name: &str) -> bool {
-    FIELDS.iter().any(|(field, ..)| *field == name)
-}
-
 /// Enumerations: a string that is none of the allowed ones is not of a wrong type.
 const ENUMS: [&str; 3] = ["log_level", "podReplacementPolicy", "onFailure"];
 
 /// Reads the `spec` of an object; defaults that are absent count as written.
 pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
     let spec = match object.get("spec") {
-        None | Some(Value::Null) => return read_by_field(&OpenObject::new()),
+        // Without a spec there is nowhere to write the default of the name, and it may be known all the same.
+        None | Some(Value::Null) => return read_by_field(&OpenObject::new(), default_pipeline_name(object).is_some()),
         Some(Value::Object(spec)) => spec,
         Some(_) => return unreadable_spec(),
     };
@@ -86,7 +82,7 @@ pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
     let mut object = object.clone();
     apply_defaults(&mut object);
     let spec = object.get("spec").and_then(Value::as_object);
-    read_by_field(spec.unwrap_or(&OpenObject::new()))
+    read_by_field(spec.unwrap_or(&OpenObject::new()), false)
 }
 
 /// [`read`] with the open objects left empty, where nothing is wrong with the spec.
@@ -133,13 +129,16 @@ fn unreadable_spec() -> (StreamingPipelineSpec, Reading) {
     (harmless(), reading)
 }
 
-fn read_by_field(spec: &OpenObject) -> (StreamingPipelineSpec, Reading) {
+/// `is_named`: the pipeline has the name of its object, though no field says so.
+fn read_by_field(spec: &OpenObject, is_named: bool) -> (StreamingPipelineSpec, Reading) {
     let mut reading = Reading::default();
     let mut readable = stand_in();
     for (field, required, expected) in FIELDS {
         match spec.get(field) {
             None if required => {
-                reading.required.push(missing(field));
+                if !(is_named && field == "pipeline_name") {
+                    reading.required.push(missing(field));
+                }
                 reading.stand_ins.push(field);
             }
             None => {}
@@ -208,22 +207,42 @@ pub(super) fn type_message(error: &serde_json::Error) -> String {
         .into_iter()
         .find_map(|start| message.strip_prefix(start));
     match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((given, expected)) => format!("is {}, must be {}", in_words(given), in_words(expected)),
+        Some((given, expected)) => format!("is {}, must be {}", given_in_words(given), expected_in_words(expected)),
         // What the reader of numbers says of one with a fraction where it wants none.
         None if message == "invalid number" => "must be an integer".to_owned(),
         None => message,
     }
 }
 
-/// The names that Rust has for types, as people know them from YAML.
-fn in_words(text: &str) -> String {
-    match text {
+/// What stands there, which the reader names by its type and often its value (`string "maybe"`), in the words of YAML.
+fn given_in_words(given: &str) -> String {
+    let valued = [
+        ("string ", "the string "),
+        ("boolean ", "the boolean "),
+        ("integer ", "the integer "),
+        ("floating point ", "the number "),
+    ];
+    let valued = valued
+        .into_iter()
+        .find_map(|(kind, words)| Some(words.to_owned() + given.strip_prefix(kind)?));
+    let words = match given {
         "sequence" => "a list".to_owned(),
         "map" => "an object".to_owned(),
+        "number" => "a number".to_owned(),
+        _ => valued.unwrap_or_else(|| given.to_owned()),
+    };
+    words.replace('`', "")
+}
+
+/// What the reader expects, often by the name of its type, in the words of YAML.
+fn expected_in_words(expected: &str) -> String {
+    match expected {
+        "sequence" | "a sequence" => "a list".to_owned(),
+        "map" | "a map" => "an object".to_owned(),
         "i32" => "an integer of 32 bits".to_owned(),
         "i64" => "an integer of 64 bits".to_owned(),
         "IntOrString" => "an integer or a string".to_owned(),
-        _ => text.replace('`', ""),
+        _ => expected.replace('`', ""),
     }
 }
 

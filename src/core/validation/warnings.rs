@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Old, Subject, WARNINGS_MAX, pod, reading};
+use super::{Old, Subject, UNKNOWN_FIELD, WARNINGS_MAX, pod};
 use crate::api::streaming_pipeline::OpenObject;
 use crate::api::PodReplacementPolicy;
 use crate::core::compose::WITHOUT_EFFECT;
@@ -23,8 +23,8 @@ pub(super) fn of_old_fault(fault: Violation) -> Warning {
     }
 }
 
-/// Every warning of an object.
-pub(super) fn of(object: &Value, subject: &Subject<'_>) -> Vec<Warning> {
+/// Every warning of what `subject` is.
+pub(super) fn of(subject: &Subject<'_>) -> Vec<Warning> {
     let mut all = Vec::new();
     if let Some(old) = subject.old {
         of_edit(subject, old, &mut all);
@@ -40,23 +40,16 @@ pub(super) fn of(object: &Value, subject: &Subject<'_>) -> Vec<Warning> {
     }
     for path in misplaced(subject) {
         let message = "is no field of a Deployment: it reaches no Pod";
-        all.push(warning("unknown-field", &path, message));
+        all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     for path in pod::unknown_fields(subject) {
         let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
-        all.push(warning("unknown-field", &path, message));
-    }
-    let fields = object.get("spec").and_then(Value::as_object);
-    for field in fields.into_iter().flatten().map(|(field, _)| field) {
-        if !reading::is_field(field) {
-            let message = "is no field of a StreamingPipeline; the API server drops it";
-            all.push(warning("unknown-field", &FieldPath::spec(field), message));
-        }
+        all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     all
 }
 
-fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
+pub(super) fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
     Warning {
         rule,
         path: path.to_string(),
@@ -228,7 +221,8 @@ pub(super) fn limit(warnings: &mut Vec<Warning>) {
     }
 }
 
-fn shorten(warning: &mut Warning) {
+/// Cuts path and message to the line.
+pub(super) fn shorten(warning: &mut Warning) {
     /// Leaves the message a third of the line.
     const PATH_LENGTH_MAX: usize = 79;
     if is_short_line(&warning.path, PATH_LENGTH_MAX) {
