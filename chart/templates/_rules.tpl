@@ -69,6 +69,12 @@
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [get]
+{{- if and .Values.workloadNamespace .Values.watchNamespaces (not (has .Values.workloadNamespace .Values.watchNamespaces)) }}
+# Tells of Pods that were removed because their pipeline is gone.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
 {{- end -}}
 
 {{/* Wanted in the operator's own namespace, under names that do not depend on the release. A create cannot be limited to a

@@ -66,6 +66,15 @@ event_reasons! {
     RolledBack Warning => "As for the reason [RolledBack](#rolledback).",
     /// The spec cannot be turned into Pods; what runs is kept.
     RenderFailed Warning => "As for the reason [RenderFailed](#renderfailed).",
+    /// A Pod or ConfigMap whose pipeline is gone was removed. The Event is about that object, in its namespace.
+    OrphanRemoved Normal =>
+        "Nothing: its pipeline was deleted and could not take it along. Whoever wants such a Pod to stay takes the label \
+         `streams.sentry.io/managed-by` off it before.",
+    /// More than 10 Pods, or more than a tenth of all that are managed, belong to no pipeline: nothing is removed. The
+    /// Event is about the first of them.
+    OrphanSweepRefused Warning =>
+        "Find out where their pipelines went (a deleted namespace or CRD, a restore from backup). \
+         `streaming-operator orphans` lists what would go, `streaming-operator orphans --delete` removes it.",
     /// Another pipeline or object holds a name that is needed.
     NameCollision Warning => "As for the reason [NameCollision](#namecollision).",
 }

@@ -7,6 +7,14 @@ use kube::CustomResourceExt;
 
 use super::StreamingPipeline;
 
+/// Whether the API server serves the kind of a CRD, as its status says.
+#[must_use]
+pub fn is_established(crd: &CustomResourceDefinition) -> bool {
+    let conditions = crd.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition.type_ == "Established" && condition.status == "True")
+}
+
 /// The CRDs, each with the metadata it is installed with.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {

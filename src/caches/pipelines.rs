@@ -173,6 +173,12 @@ impl Pipelines {
         self.workload_namespace.as_deref().unwrap_or(namespace)
     }
 
+    /// Where all Pods run, if that is one namespace.
+    #[must_use]
+    pub fn one_workload_namespace(&self) -> Option<&str> {
+        self.workload_namespace.as_deref()
+    }
+
     /// All pipelines, as kube's controller runtime reads them.
     #[must_use]
     pub fn store(&self) -> Store<StoredPipeline> {

@@ -6,6 +6,7 @@ mod dry_run;
 mod input;
 mod judge;
 mod namespace;
+mod orphans;
 mod plan;
 mod reasons;
 mod render;
@@ -53,6 +54,8 @@ enum Command {
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),
+    /// Lists Pods and ConfigMaps whose pipeline is gone, and removes them.
+    Orphans(orphans::Args),
     /// Prints what each reason in a status or an Event means and what to do about it, as Markdown.
     Reasons,
 }
@@ -69,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Orphans(args) => orphans::run(&args),
         Command::Reasons => reasons::run(),
     }
 }

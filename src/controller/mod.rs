@@ -11,6 +11,7 @@ pub mod errors;
 pub mod gather;
 pub mod namespaces;
 pub mod objects;
+pub mod orphans;
 pub mod owners;
 pub mod pods;
 pub mod reconcile;

@@ -9,8 +9,8 @@ use kube::runtime::events::{Event, EventType};
 use super::context::Context;
 use super::errors::Class;
 use super::gather::View;
-use crate::api::StreamingPipelineStatus;
 use crate::api::meta::{API_VERSION, KIND};
+use crate::api::{NoticeReason, StreamingPipelineStatus};
 use crate::core::health::Verdict;
 use crate::core::plan::{Action, ActionResult, Notice, Outcome};
 use crate::telemetry::PipelineFigures;
@@ -82,29 +82,32 @@ pub async fn notices(ctx: &Context, view: &View, notices: &[Notice]) {
         ..ObjectReference::default()
     };
     for notice in notices {
-        let reason = notice.reason.as_str();
-        let warns = notice.reason.is_warning();
-        if warns {
-            tracing::warn!(reason, "{}", notice.message);
-        } else {
-            tracing::info!(reason, "{}", notice.message);
-        }
-        let event = Event {
-            type_: if warns { EventType::Warning } else { EventType::Normal },
-            reason: reason.to_owned(),
-            note: Some(cut(&notice.message, NOTE_BYTES_MAX).to_owned()),
-            action: "Reconcile".to_owned(),
-            secondary: None,
-        };
-        let published = ctx
-            .ask("publish an Event", ctx.recorder.publish(&event, &reference))
-            .await;
-        match published {
-            Ok(()) => {}
-            // Nothing can be written into a namespace that is being deleted.
-            Err(failure) if failure.class() == Class::NotFound => {}
-            Err(failure) => tracing::warn!(reason, "{}", failure.in_words()),
-        }
+        publish(ctx, &reference, notice.reason, &notice.message).await;
+    }
+}
+
+/// Publishes one Event about an object, and logs it.
+pub async fn publish(ctx: &Context, about: &ObjectReference, reason: NoticeReason, message: &str) {
+    let warns = reason.is_warning();
+    let reason = reason.as_str();
+    if warns {
+        tracing::warn!(reason, "{message}");
+    } else {
+        tracing::info!(reason, "{message}");
+    }
+    let event = Event {
+        type_: if warns { EventType::Warning } else { EventType::Normal },
+        reason: reason.to_owned(),
+        note: Some(cut(message, NOTE_BYTES_MAX).to_owned()),
+        action: "Reconcile".to_owned(),
+        secondary: None,
+    };
+    let published = ctx.ask("publish an Event", ctx.recorder.publish(&event, about)).await;
+    match published {
+        Ok(()) => {}
+        // Nothing can be written into a namespace that is being deleted.
+        Err(failure) if failure.class() == Class::NotFound => {}
+        Err(failure) => tracing::warn!(reason, "{}", failure.in_words()),
     }
 }
 

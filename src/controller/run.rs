@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
+use super::orphans::sweeps;
 use super::reconcile::reconcile;
 use super::world::World;
 use crate::api::StoredPipeline;
@@ -85,19 +86,30 @@ pub async fn lead(ctx: Arc<Context>, stop: CancellationToken) {
     }
     tracing::info!("reconciles");
     let mut passes = passes(&ctx, asked_for, stop.clone()).boxed();
-    while let Some(passed) = passes.next().await {
-        if let Err(controller::Error::ObjectNotFound(gone)) = passed {
-            let namespace = gone.namespace.unwrap_or_default();
-            ctx.metrics.forget_pipeline(&namespace, &gone.name);
-            ctx.triggers.begun(&PipelineId {
-                namespace,
-                name: gone.name,
-            });
-            ctx.world.forget_gone();
+    let pass = async {
+        while let Some(passed) = passes.next().await {
+            forget_if_gone(&ctx, passed);
         }
+    };
+    tokio::select! {
+        () = pass => {}
+        () = sweeps(&ctx) => {}
     }
     ctx.triggers.end();
     ctx.metrics.forget_pipelines();
+}
+
+/// What is known of a pipeline goes with it.
+fn forget_if_gone<T>(ctx: &Context, passed: Result<T, controller::Error<Infallible, Infallible>>) {
+    if let Err(controller::Error::ObjectNotFound(gone)) = passed {
+        let namespace = gone.namespace.unwrap_or_default();
+        ctx.metrics.forget_pipeline(&namespace, &gone.name);
+        ctx.triggers.begun(&PipelineId {
+            namespace,
+            name: gone.name,
+        });
+        ctx.world.forget_gone();
+    }
 }
 
 /// kube's controller runtime: one pass a pipeline at a time, and passes that were asked for later.

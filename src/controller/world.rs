@@ -17,6 +17,7 @@ use kube::runtime::watcher::Event;
 use tokio::sync::watch as channel;
 
 use super::backoff::Holds;
+use super::orphans;
 use crate::api::StoredPipeline;
 use crate::api::meta::LABEL_OWNER_UID;
 use crate::caches::{Cache, Change, Key, Pipelines, Scope, Triggers, owner_of};
@@ -24,6 +25,7 @@ use crate::core::collision::{Claim, PipelineId, rightful_holder};
 use crate::core::in_flight::Ledger;
 use crate::core::names::Revision;
 use crate::core::observed::{Gathered, NamespaceState, Observed, PipelineFacts};
+use crate::core::orphans::{Managed, ManagedKind};
 use crate::core::plan::Wanted;
 use crate::core::settings::Settings;
 use crate::core::stored_revision::StoredRevision;
@@ -225,6 +227,25 @@ impl World {
         };
         let observed = Observed::new(look.facts, look.wanted, &gathered, &ledger, look.settings, look.now);
         (observed, ledger)
+    }
+
+    /// The Pods and ConfigMaps that we made and whose pipeline is not known, and how many Pods there are that we made.
+    #[must_use]
+    pub fn unowned(&self) -> (Vec<Managed>, usize) {
+        let inner = self.lock();
+        let pods = inner.pods.all().map(|pod| (ManagedKind::Pod, &pod.metadata));
+        let config_maps = inner
+            .config_maps
+            .all()
+            .map(|map| (ManagedKind::ConfigMap, &map.metadata));
+        let objects = pods.chain(config_maps);
+        let objects = objects.filter_map(|(kind, metadata)| orphans::managed(kind, metadata));
+        let is_known = |uid: &String| self.pipelines.exists(uid);
+        let mut unowned: Vec<Managed> = objects
+            .filter(|object| !object.owner_uid.as_ref().is_some_and(is_known))
+            .collect();
+        unowned.sort();
+        (unowned, inner.pods.all().count())
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::api::StreamingPipelineSpec;
 
-use super::names::{BaseName, base_names};
+use super::names::{BaseName, PodName, base_names};
 
 /// A pipeline, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +57,14 @@ impl NameSet {
                 })
                 .collect(),
         }
+    }
+
+    /// Whether a Pod of that name in `namespace` can be one of theirs.
+    #[must_use]
+    pub fn holds_pod(&self, namespace: &str, name: &str) -> bool {
+        let base = PodName::parse(name).map(|name| name.base.to_string());
+        let holds = |name: &Name| name.namespace == namespace && Some(&name.base) == base.as_ref();
+        self.names.iter().any(holds)
     }
 }
 

@@ -33,4 +33,6 @@ pub mod observed;
 pub mod plan;
 pub mod status;
 
+pub mod orphans;
+
 pub mod forecast;

@@ -12,6 +12,8 @@ pub struct Settings {
     pub waiting_grace: SignedDuration,
     /// How long after its own grace a Pod may go on terminating before it is stuck.
     pub terminating_grace: SignedDuration,
+    /// How long an object must have been without a pipeline before it is removed.
+    pub orphan_grace: SignedDuration,
     /// How long no primary Pod may be available before the gate between canary and primaries no longer holds.
     pub gate_grace: SignedDuration,
     /// The wait before the replacement that carries two failures; it doubles with each further one.
@@ -28,6 +30,7 @@ impl Default for Settings {
         Self {
             waiting_grace: SignedDuration::from_secs(300),
             terminating_grace: SignedDuration::from_secs(600),
+            orphan_grace: SignedDuration::from_secs(300),
             gate_grace: SignedDuration::from_secs(300),
             backoff_base: SignedDuration::from_secs(10),
             backoff_max: SignedDuration::from_secs(300),

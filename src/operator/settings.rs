@@ -76,6 +76,11 @@ pub enum Certificate {
 }
 
 impl Settings {
+    /// Whether pipelines of that namespace are looked after.
+    pub(super) fn is_watched(&self, namespace: &str) -> bool {
+        self.watch_namespaces.is_empty() || self.watch_namespaces.iter().any(|name| name == namespace)
+    }
+
     /// The namespace in which users must be allowed to create Pods; `None`: nobody is asked about.
     pub(super) fn guarded_namespace(&self) -> Option<&str> {
         let webhook = self.webhook.as_ref()?;

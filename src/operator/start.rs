@@ -14,6 +14,7 @@ use kube::{Api, Client};
 use tokio::time::{sleep, timeout};
 
 use super::settings::{Certificate, Settings};
+use crate::api::manifests::is_established;
 use crate::api::meta::{GROUP, PLURAL};
 use crate::certs::secret::SECRET_NAME;
 use crate::client::in_words;
@@ -100,6 +101,14 @@ impl Rights {
             for place in workloads {
                 for resource in ["pods", "configmaps"] {
                     rights.add("", resource, &["get", "list", "watch", "create", "delete"], place, None);
+                }
+                // Of orphans, whose pipeline has no place of its own any more.
+                if settings
+                    .workload_namespace
+                    .as_ref()
+                    .is_some_and(|name| !settings.is_watched(name))
+                {
+                    rights.add("events.k8s.io", "events", &["create", "patch"], place, None);
                 }
                 // The namespace itself, which a Role within it may grant.
                 rights.add("", "namespaces", &["get"], place, place);
@@ -240,11 +249,7 @@ async fn missing_kind(client: &Client) -> Result<Option<String>, kube::Error> {
             "the CustomResourceDefinition {name} is not there: `streaming-operator crd | kubectl apply -f -` makes it"
         )));
     };
-    let conditions = crd.status.and_then(|status| status.conditions).unwrap_or_default();
-    let established = conditions
-        .iter()
-        .any(|condition| condition.type_ == "Established" && condition.status == "True");
-    Ok((!established).then(|| {
+    Ok((!is_established(&crd)).then(|| {
         format!("the CustomResourceDefinition {name} is not Established: `kubectl describe crd {name}` says why")
     }))
 }

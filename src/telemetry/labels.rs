@@ -194,6 +194,18 @@ label_values! {
         Unknown = "Unknown",
     }
 
+    /// What was found of an object of ours whose pipeline is not known.
+    OrphanFinding {
+        /// Its pipeline is gone: it is removed, or too many of them are.
+        Orphan = "orphan",
+        /// It does not say whose it is.
+        Unnamed = "unnamed",
+        /// The namespace of its pipeline is not watched.
+        Unwatched = "unwatched",
+        /// Whether its pipeline lives could not be asked.
+        Unknown = "unknown",
+    }
+
     /// Number of replicas of a pipeline.
     ReplicaState {
         /// Asked for.
@@ -265,6 +277,8 @@ label_set! {
     VerdictLabel { verdict: PodVerdict }
     /// Of `rollouts`.
     PhaseLabel { phase: RolloutPhase }
+    /// Of `orphans`.
+    FindingLabel { finding: OrphanFinding }
     /// Of `certificate_expiry_timestamp_seconds`.
     RoleLabel { role: CertificateRole }
     /// Of `pipeline_replicas`: the one metric with names of objects, and it can be switched off.

@@ -18,8 +18,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::labels::{
     AdmissionKind, AdmissionLabels, AdmissionOperation, AdmissionOutcome, AdmissionPath, ApiLabels, ApiResource,
-    CertificateRole, ClassLabel, Code, PathLabel, PhaseLabel, PipelineLabels, PodVerdict, ReconcileResult,
-    ReplicaState, ResultLabel, RetryClass, RoleLabel, RolloutPhase, Verb, VerdictLabel,
+    CertificateRole, ClassLabel, Code, FindingLabel, OrphanFinding, PathLabel, PhaseLabel, PipelineLabels, PodVerdict,
+    ReconcileResult, ReplicaState, ResultLabel, RetryClass, RoleLabel, RolloutPhase, Verb, VerdictLabel,
 };
 use super::process::ProcessCollector;
 
@@ -52,6 +52,8 @@ pub struct Metrics {
     admissions: Family<AdmissionLabels, Counter>,
     admission_duration: HistogramFamily<PathLabel>,
     leader: Gauge,
+    orphans: Family<FindingLabel, Gauge>,
+    orphans_removed: Counter,
     certificate_expiry: Family<RoleLabel, Gauge>,
     pipelines: Arc<Pipelines>,
 }
@@ -85,6 +87,8 @@ impl Metrics {
             admissions: Family::default(),
             admission_duration: Family::new_with_constructor(admission),
             leader: Gauge::default(),
+            orphans: Family::default(),
+            orphans_removed: Counter::default(),
             certificate_expiry: Family::default(),
             pipelines: Arc::new(Pipelines {
                 by_name: pipeline_metrics,
@@ -150,6 +154,16 @@ impl Metrics {
             "leader",
             "1 while this replica holds the lease, else 0",
             self.leader.clone(),
+        );
+        ours.register(
+            "orphans",
+            "Pods and ConfigMaps of no known pipeline in the last sweep, by what was found; 0 on replicas that do not lead",
+            self.orphans.clone(),
+        );
+        ours.register(
+            "orphans_removed",
+            "Pods and ConfigMaps that were removed because their pipeline is gone",
+            self.orphans_removed.clone(),
         );
         ours.register_with_unit(
             "certificate_expiry_timestamp",
@@ -222,6 +236,19 @@ impl Metrics {
         self.leader.set(i64::from(leads));
     }
 
+    /// What the last sweep found of objects whose pipeline is not known.
+    pub fn orphans(&self, counts: &BTreeMap<OrphanFinding, i64>) {
+        for &finding in OrphanFinding::ALL {
+            let count = counts.get(&finding).copied().unwrap_or_default();
+            self.orphans.get_or_create(&FindingLabel { finding }).set(count);
+        }
+    }
+
+    /// An orphan was removed.
+    pub fn orphan_removed(&self) {
+        self.orphans_removed.inc();
+    }
+
     /// The certificate of that role expires at `unix_seconds`.
     pub fn certificate_expiry(&self, role: CertificateRole, unix_seconds: i64) {
         self.certificate_expiry
@@ -243,6 +270,7 @@ impl Metrics {
     /// This replica no longer reconciles: what it knows of pipelines is the next leader's to say.
     pub fn forget_pipelines(&self) {
         self.pipelines.lock().clear();
+        self.orphans(&BTreeMap::new());
     }
 }
 

@@ -34,7 +34,7 @@ const SET: [(&str, &[&str]); 4] = [
          watchNamespaces={ingest,metrics},workloadNamespace=consumers,settings.controllerEnabled=false,\
          settings.leaderElect=false,settings.leaseDuration=30s,settings.renewDeadline=20s,settings.retryPeriod=4s,\
          settings.leafLifetime=1000h,settings.caLifetime=2000h,settings.caOverlap=12h,settings.waitingGrace=1m,\
-         settings.terminatingGrace=2m,settings.gateGrace=3m,settings.backoffBase=4s,settings.backoffMax=5m,\
+         settings.terminatingGrace=2m,settings.orphanGrace=8m,settings.gateGrace=3m,settings.backoffBase=4s,settings.backoffMax=5m,\
          settings.backoffReset=6m,settings.reservationTtl=7s,settings.workloadAccessCheck=false,settings.maxPodWritesInFlight=8,\
          settings.pipelineMetrics=false,settings.shutdownDelay=9s,settings.logFormat=json",
         &[
@@ -59,6 +59,7 @@ const SET: [(&str, &[&str]); 4] = [
             "--ca-overlap=12h",
             "--waiting-grace=1m",
             "--terminating-grace=2m",
+            "--orphan-grace=8m",
             "--gate-grace=3m",
             "--backoff-base=4s",
             "--backoff-max=5m",

@@ -1,12 +1,12 @@
 //! Alerts and the dashboard ask for metrics that there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use streaming_operator::telemetry::Metrics;
 use streaming_operator::telemetry::labels::{
-    AdmissionKind, AdmissionOperation, AdmissionOutcome, AdmissionPath, ApiResource, CertificateRole, PodVerdict,
-    ReconcileResult, ReplicaState, RetryClass, RolloutPhase, Verb,
+    AdmissionKind, AdmissionOperation, AdmissionOutcome, AdmissionPath, ApiResource, CertificateRole, OrphanFinding,
+    PodVerdict, ReconcileResult, ReplicaState, RetryClass, RolloutPhase, Verb,
 };
 
 use crate::helm::{chart, named, objects};
@@ -23,6 +23,7 @@ fn series() -> BTreeSet<String> {
         AdmissionOutcome::Denied,
     );
     metrics.admission_duration(AdmissionPath::Validate, Duration::from_millis(1));
+    metrics.orphans(&BTreeMap::new());
     metrics.certificate_expiry(CertificateRole::Leaf, 1_800_000_000);
     let text = metrics.exposition().expect("text");
     let mut names = BTreeSet::new();
@@ -78,6 +79,7 @@ fn values_of(label: &str) -> Option<Vec<&'static str>> {
         "outcome" => AdmissionOutcome::ALL.iter().map(|value| value.as_str()).collect(),
         "result" => ReconcileResult::ALL.iter().map(|value| value.as_str()).collect(),
         "class" => RetryClass::ALL.iter().map(|value| value.as_str()).collect(),
+        "finding" => OrphanFinding::ALL.iter().map(|value| value.as_str()).collect(),
         "role" => CertificateRole::ALL.iter().map(|value| value.as_str()).collect(),
         _ => return None,
     })

@@ -9,6 +9,7 @@
 mod faults;
 mod killed;
 mod operator;
+mod orphans;
 mod ownership;
 mod passes;
 

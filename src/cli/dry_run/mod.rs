@@ -81,6 +81,14 @@ impl Server {
         Self { namespace, connection }
     }
 
+    /// What asks it, or why it cannot be asked.
+    pub(super) fn connection(&self) -> Result<(&Runtime, &Client), &str> {
+        let connection = self.connection.as_ref();
+        connection
+            .map(|(runtime, client)| (runtime, client))
+            .map_err(String::as_str)
+    }
+
     /// Asks about each of the documents; the answers are in their order.
     pub(super) fn ask(&self, documents: &[Document]) -> Vec<Asked> {
         match &self.connection {

@@ -93,6 +93,9 @@ pub(in crate::cli) struct RunArgs {
         default_value = "600s"
     )]
     pub(super) terminating_grace: String,
+    /// How long a Pod or ConfigMap of ours must have been without a pipeline before it is removed.
+    #[arg(long, env = "STREAMS_ORPHAN_GRACE", value_name = "DURATION", default_value = "300s")]
+    pub(super) orphan_grace: String,
     /// How long no primary Pod may be available before the canary's gate no longer holds them.
     #[arg(long, env = "STREAMS_GATE_GRACE", value_name = "DURATION", default_value = "300s")]
     pub(super) gate_grace: String,

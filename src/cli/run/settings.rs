@@ -240,6 +240,7 @@ impl Faults {
         let settings = crate::core::settings::Settings {
             waiting_grace: signed("--waiting-grace", &args.waiting_grace),
             terminating_grace: signed("--terminating-grace", &args.terminating_grace),
+            orphan_grace: signed("--orphan-grace", &args.orphan_grace),
             gate_grace: signed("--gate-grace", &args.gate_grace),
             backoff_base: signed("--backoff-base", &args.backoff_base),
             backoff_max: signed("--backoff-max", &args.backoff_max),

@@ -21,6 +21,8 @@ fn used(pipeline_metrics: bool) -> String {
     );
     metrics.admission_duration(AdmissionPath::Validate, Duration::from_micros(60));
     metrics.leader(true);
+    metrics.orphans(&BTreeMap::from([(OrphanFinding::Unnamed, 2)]));
+    metrics.orphan_removed();
     metrics.certificate_expiry(CertificateRole::Leaf, 1_800_000_000);
     metrics.pipeline("ingest", "checkout", figures(3));
     metrics.pipeline("ingest", "billing", figures(1));
@@ -54,6 +56,8 @@ fn every_metric_has_its_name_and_a_help_text() {
         "streaming_operator_build",
         "streaming_operator_certificate_expiry_timestamp_seconds",
         "streaming_operator_leader",
+        "streaming_operator_orphans",
+        "streaming_operator_orphans_removed",
         "streaming_operator_pipeline_replicas",
         "streaming_operator_pods",
         "streaming_operator_queue_depth",
@@ -83,6 +87,9 @@ fn each_sample_stands_under_the_name_people_alert_on() {
         r#"streaming_operator_pods{verdict="failed"} 0"#,
         r#"streaming_operator_rollouts{phase="Complete"} 2"#,
         "streaming_operator_leader 1",
+        r#"streaming_operator_orphans{finding="unnamed"} 2"#,
+        r#"streaming_operator_orphans{finding="orphan"} 0"#,
+        "streaming_operator_orphans_removed_total 1",
         r#"streaming_operator_certificate_expiry_timestamp_seconds{role="leaf"} 1800000000"#,
         r#"streaming_operator_build_info{version="0.1.0",commit="abc1234"} 1"#,
         r#"streaming_operator_pipeline_replicas{namespace="ingest",name="checkout",state="desired"} 3"#,
@@ -106,6 +113,7 @@ fn no_label_names_an_object_once_the_gauges_of_pipelines_are_off() {
         "class",
         "code",
         "commit",
+        "finding",
         "kind",
         "le",
         "operation",

@@ -93,7 +93,12 @@ impl FakeApi {
                 };
                 (code, [(header::CONTENT_TYPE, "application/json")], object.to_string()).into_response()
             }
-            Err(refused) => refusal(refused),
+            Err(refused) => {
+                let mut status = status(refused.clone());
+                // Of an object, and so told from the absence of its kind.
+                status["details"] = json!({"name": call.key.name, "kind": call.key.resource});
+                refusal_with(refused.0, &status)
+            }
         }
     }
 
@@ -307,11 +312,10 @@ fn status((code, reason, message): Refusal) -> Value {
 }
 
 fn refusal(refused: Refusal) -> Response {
-    let code = StatusCode::from_u16(refused.0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (
-        code,
-        [(header::CONTENT_TYPE, "application/json")],
-        status(refused).to_string(),
-    )
-        .into_response()
+    refusal_with(refused.0, &status(refused))
+}
+
+fn refusal_with(code: u16, status: &Value) -> Response {
+    let code = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (code, [(header::CONTENT_TYPE, "application/json")], status.to_string()).into_response()
 }
