@@ -35,11 +35,11 @@ test: ## all tests (real API servers included)
 	tests/run.sh
 
 .PHONY: soak
-soak: ## longer runs of the same tests: ONLY=core|idle|model|ha|races
+soak: ## longer runs of the same tests: ONLY=core|idle|model|ha|races|crash
 	@tests/soak.sh $(ONLY)
 
 .PHONY: bench
-bench: ## measure; writes target/bench/NAME.json: ONLY=render, or all
+bench: ## measure; writes target/bench/NAME.json: ONLY=render|admission|reaction, or all
 	@tests/bench.sh $(ONLY)
 
 .PHONY: fuzz

@@ -2,7 +2,7 @@
 # Longer runs of what `make test` runs for a short while. Usage: tests/soak.sh NAME
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="core idle model ha races"
+names="core idle model ha races crash"
 case ${1:-} in
   idle)
     # Fifty pipelines, two replicas of the operator: five minutes without a request but watches and the lease.
@@ -30,6 +30,12 @@ case ${1:-} in
     STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
     export STREAMING_OPERATOR_ASSETS
     STREAMS_TEST_RACE_ROUNDS=${ROUNDS:-1000} cargo test --locked --test high_availability races:: -- --nocapture
+    ;;
+  crash)
+    # The operator killed after every write of a create, an edit, a scale down and a deletion, in both namespace modes.
+    STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+    export STREAMING_OPERATOR_ASSETS
+    STREAMS_TEST_CRASH_EVERY=1 cargo test --locked --test pods_live crash:: -- --nocapture --test-threads=1
     ;;
   *)
     echo "usage: make soak ONLY=NAME, where NAME is one of: $names" >&2

@@ -9,6 +9,7 @@
 
 mod input;
 mod odd_input;
+mod orphans;
 mod plan;
 mod server;
 

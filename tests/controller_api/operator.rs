@@ -33,6 +33,8 @@ pub(crate) struct Operator {
 pub(crate) struct Mode {
     pub(crate) workload_namespace: Option<&'static str>,
     pub(crate) gate: Option<WriteGate>,
+    /// Most Pod writes in flight; the default of the flag when it is not said.
+    pub(crate) pod_writes: Option<usize>,
 }
 
 impl Operator {
@@ -61,7 +63,7 @@ impl Operator {
             clock: Clock::other(move || clock.now()),
             metrics: metrics.clone(),
             recorder: Recorder::new(client.clone(), reporter),
-            pod_writes: Semaphore::new(32),
+            pod_writes: Semaphore::new(mode.pod_writes.unwrap_or(32)),
             namespaces: Namespaces::default(),
             stored_revisions: Mutex::new(HashMap::new()),
         });

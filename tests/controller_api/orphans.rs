@@ -14,6 +14,7 @@ const WORK: &str = "work";
 const IN_WORK: Mode = Mode {
     workload_namespace: Some(WORK),
     gate: None,
+    pod_writes: None,
 };
 
 /// A server with an Established CRD and a pipeline whose Pods run in another namespace.

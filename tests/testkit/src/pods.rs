@@ -65,6 +65,46 @@ pub async fn evict_pod(client: &Client, namespace: &str, name: &str, reason: &st
     write(client, namespace, name, "Failed", Some(reason), false, &state).await
 }
 
+/// Lets all containers of a Pod wait, as when an image cannot be pulled. With kwok the Pod needs a life in which it is
+/// not made ready, as [`crate::stages::PULL_ERROR`].
+///
+/// # Errors
+/// When it does not exist.
+pub async fn wait_pod(client: &Client, namespace: &str, name: &str, reason: &str, message: &str) -> Result<()> {
+    let state = json!({ "waiting": { "reason": reason, "message": message } });
+    write(client, namespace, name, "Pending", None, false, &state).await
+}
+
+/// Ends a Pod whose init containers fail: its own containers never began.
+///
+/// # Errors
+/// When it does not exist, or has no init container.
+pub async fn fail_init_pod(client: &Client, namespace: &str, name: &str, exit_code: i32) -> Result<()> {
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let pod = api.get(name).await?;
+    let spec = pod.spec.as_ref().context("a Pod without a spec")?;
+    let inits = spec.init_containers.as_ref().context("a Pod without init containers")?;
+    let now = k8s_openapi::jiff::Timestamp::now();
+    let ended = json!({ "terminated": {
+        "exitCode": exit_code, "reason": "Error", "startedAt": now, "finishedAt": now,
+    } });
+    let waits = json!({ "waiting": { "reason": "PodInitializing" } });
+    let status = |container: &k8s_openapi::api::core::v1::Container, state: &Value| {
+        container_status(&container.name, container.image.as_deref(), false, state)
+    };
+    let condition = |kind: &str| json!({ "type": kind, "status": "False", "lastTransitionTime": now });
+    let status = json!({ "status": {
+        "phase": "Failed",
+        "conditions": [condition("Initialized"), condition("ContainersReady"), condition("Ready")],
+        "initContainerStatuses": inits.iter().map(|one| status(one, &ended)).collect::<Vec<_>>(),
+        "containerStatuses": spec.containers.iter().map(|one| status(one, &waits)).collect::<Vec<_>>(),
+    } });
+    api.patch_status(name, &PatchParams::default(), &Patch::Merge(status))
+        .await
+        .with_context(|| format!("cannot write the status of Pod {namespace}/{name}"))?;
+    Ok(())
+}
+
 /// Writes a status that is the same for all containers.
 async fn write(
     client: &Client,

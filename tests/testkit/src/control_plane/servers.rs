@@ -174,7 +174,7 @@ pub(super) fn controller_manager(folder: &Path, kubeconfig: &Path) -> Result<Run
     const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller,\
         namespace-controller,node-lifecycle-controller,taint-eviction-controller,disruption-controller,\
         pod-garbage-collector-controller,horizontal-pod-autoscaler-controller,\
-        clusterrole-aggregation-controller";
+        clusterrole-aggregation-controller,resourcequota-controller";
     let mut command = Command::new(assets::asset("kube-controller-manager")?);
     command.arg("--kubeconfig").arg(kubeconfig);
     command.args([

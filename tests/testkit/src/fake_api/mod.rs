@@ -8,6 +8,7 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
@@ -57,6 +58,8 @@ pub enum Fault {
     Dropped,
     /// It is carried out, and the connection breaks before the answer.
     AnswerLost,
+    /// It is answered as usual, so much later.
+    Delayed(Duration),
     /// A proxy in between sends it twice, and the second answer is given.
     Repeated,
 }

@@ -71,6 +71,10 @@ impl FakeApi {
                 drop(self.answer(call));
                 Err("connection reset by peer".into())
             }
+            Fault::Delayed(by) => {
+                tokio::time::sleep(by).await;
+                Ok(self.answer(call))
+            }
             Fault::Repeated => {
                 drop(self.answer(call.clone()));
                 Ok(self.answer(call))
