@@ -17,7 +17,7 @@ use super::status_write::{Written, write};
 use crate::api::StoredPipeline;
 use crate::caches::id_of;
 use crate::core::plan::notices::of_outcome;
-use crate::core::plan::{Decision, decide};
+use crate::core::plan::{Action, ActionResult, Decision, Outcome, decide};
 use crate::core::status::notices;
 use crate::telemetry::labels::{ReconcileResult, RetryClass};
 use crate::telemetry::reconcile_span;
@@ -30,7 +30,7 @@ const RETRY_MAX: Duration = Duration::from_secs(60);
 const WAKE_MIN: Duration = Duration::from_millis(100);
 
 /// Looks at a pipeline and brings it nearer to what it asks for; says when to look again.
-async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<SignedDuration>, Failure> {
+async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Duration>, Failure> {
     let now = ctx.clock.now();
     // Caches, and live reads of what they cannot know.
     let Some(mut view) = gather(ctx, cached, now).await? else {
@@ -44,7 +44,7 @@ async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Signe
     if decision.facts_first {
         recorded = write(ctx, &mut view, &decision.facts, None).await?;
         if recorded == Written::Superseded {
-            return Ok(Some(SignedDuration::ZERO));
+            return Ok(Some(WAKE_MIN));
         }
     }
     // Writes.
@@ -59,17 +59,25 @@ async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Signe
         report::notices(ctx, &view, &notices(&before, view.previous())).await;
     }
     report::figures(ctx, &view, &outcome);
-    Ok(wake(ctx, &view, &decision, written?))
+    if written? == Written::Superseded {
+        return Ok(Some(WAKE_MIN));
+    }
+    Ok(wake(ctx, &view, &decision, &outcome))
 }
 
-/// The first of: what the plan waits for, and the back-off of what failed.
-fn wake(ctx: &Context, view: &View, decision: &Decision, written: Written) -> Option<SignedDuration> {
-    if written == Written::Superseded {
-        return Some(SignedDuration::ZERO);
+/// At once after a dry run that was accepted, for no event tells of it and an edit waits for it. Else the first of: what
+/// the plan waits for, and the back-off of what failed.
+fn wake(ctx: &Context, view: &View, decision: &Decision, outcome: &Outcome) -> Option<Duration> {
+    let is_accepted = |(action, result): &(Action, ActionResult)| {
+        matches!((action, result), (Action::DryRunPod(_), ActionResult::Done))
+    };
+    if outcome.results.iter().any(is_accepted) {
+        return Some(Duration::ZERO);
     }
     let now = ctx.clock.now();
     let held = ctx.world.remember(&view.pipeline, |memory| memory.holds.next(now));
-    decision.wake_after.into_iter().chain(held).min()
+    let after = decision.wake_after.into_iter().chain(held).min()?;
+    Some(unsigned(after).max(WAKE_MIN))
 }
 
 /// A pass with all that is around it: the span of its lines, metrics, and back-off when it fails.
@@ -88,7 +96,7 @@ pub async fn reconcile(cached: Arc<StoredPipeline>, ctx: Arc<Context>) -> Requeu
         let passed = pass(&ctx, cached).await;
         let failures = ctx.world.count_pass(&uid, passed.is_ok());
         match passed {
-            Ok(after) => (ReconcileResult::Success, after.map(unsigned)),
+            Ok(after) => (ReconcileResult::Success, after),
             Err(failure) => failed(&ctx, &failure, failures),
         }
     }
@@ -98,7 +106,7 @@ pub async fn reconcile(cached: Arc<StoredPipeline>, ctx: Arc<Context>) -> Requeu
     match after {
         Some(after) => {
             ctx.metrics.requeued();
-            Requeue::requeue(after.max(WAKE_MIN))
+            Requeue::requeue(after)
         }
         None => Requeue::await_change(),
     }
@@ -109,7 +117,7 @@ pub async fn reconcile(cached: Arc<StoredPipeline>, ctx: Arc<Context>) -> Requeu
 fn failed(ctx: &Context, failure: &Failure, failures: u32) -> (ReconcileResult, Option<Duration>) {
     let (result, class, after) = match failure.class().next() {
         Next::GiveUp => return (ReconcileResult::Abandoned, None),
-        Next::ReadAgain => (ReconcileResult::Retry, RetryClass::Conflict, Duration::ZERO),
+        Next::ReadAgain => (ReconcileResult::Retry, RetryClass::Conflict, WAKE_MIN),
         Next::Retry(class) => (ReconcileResult::Retry, class, back_off(failures)),
         Next::Wait(class) => (ReconcileResult::Refused, class, RETRY_MAX),
     };
