@@ -94,6 +94,10 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
             ..nothing(before)
         };
     }
+    if input.observed.collision.is_some() {
+        // Nothing is told to begin before the names are its own; the pipeline that has them calls when it is gone.
+        return nothing(before);
+    }
     let orders = Orders::read(&input.pipeline.annotations);
     let Some((wanted, stand)) = input.wanted.and_then(|wanted| {
         let stand = stand::judge(input, wanted, &orders, now)?;
@@ -108,7 +112,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         mut wakes,
     } = stand;
     let mut actions = Vec::new();
-    if input.observed.collision.is_none() && input.observed.namespace == NamespaceState::Active {
+    if input.observed.namespace == NamespaceState::Active {
         let generations = facts.generations.clone();
         let mut pass = Pass::new(goal, wanted, &orders, input.observed, generations, input.settings, now);
         pods(&mut pass, input.observed, dry_run);

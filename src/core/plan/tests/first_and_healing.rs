@@ -1,4 +1,4 @@
-use crate::api::{PodReplacementPolicy, StreamingPipelineStatus};
+use crate::api::{NoticeReason, PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::health::Verdict;
 use crate::core::names::PodName;
 use crate::core::plan::fixtures::{Case, PodBuilder, at, observed, pod, recorded, wanted};
@@ -192,4 +192,13 @@ fn with_a_collision_nothing_is_made_or_deleted() {
     let mut case = running(vec![pod("svc-0-0", 'a'), pod("svc-7-0", 'b')]);
     case.observed.collision = Some("ns/other".to_owned());
     assert_eq!(case.actions(5), "");
+}
+
+#[test]
+fn a_rollout_is_told_to_start_when_the_names_are_its_own_and_not_before() {
+    let mut case = Case::new(wanted(2), observed(vec![], ""), StreamingPipelineStatus::default());
+    case.observed.collision = Some("ns/other".to_owned());
+    assert_eq!(case.decide(5).notices, []);
+    case.observed.collision = None;
+    assert_eq!(case.decide(6).notices[0].reason, NoticeReason::RolloutStarted);
 }
