@@ -3,7 +3,7 @@
 # Exits 1 only when a bench failed: a number is never too low here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="render admission"
+names="render admission reaction"
 cache=${STREAMING_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator}/bench
 commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 mkdir -p target/bench
@@ -47,6 +47,15 @@ bench_admission() {
   cargo bench --profile "$profile" --locked --bench admission --no-run
   "$python" tests/bench/admission.py target/bench/admission.json "$commit" "$programs" "$schema" \
     tests/golden/golden.jsonl cargo bench --quiet --profile "$profile" --locked --bench admission --
+}
+
+bench_reaction() {
+  STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+  export STREAMING_OPERATOR_ASSETS
+  local profile=${BENCH_PROFILE:-release}
+  cargo bench --profile "$profile" --locked --bench reaction --no-run
+  python3 tests/bench/reaction.py target/bench/reaction.json "$commit" \
+    cargo bench --quiet --profile "$profile" --locked --bench reaction --
 }
 
 only=${1:-}

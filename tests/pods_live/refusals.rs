@@ -263,6 +263,21 @@ async fn a_namespace_on_its_way_out_is_told_and_one_that_is_made_again_is_filled
     hold(&bed, true).await;
     delete_namespace(&bed, &bed.pods_in).await;
     bed.until_ready_is(&operator, "p", "False/NamespaceTerminating").await;
+    let gone = async || Ok(Seen::when(bed.running().await, Vec::is_empty));
+    wait::until("its Pods to be gone", SOON, gone).await.unwrap();
+    let records = bed
+        .cluster
+        .audit()
+        .since_by(users::OPERATOR, Mark::default(), &bed.admin)
+        .await
+        .unwrap();
+    let refused = records
+        .iter()
+        .filter(|record| record.namespace == bed.pods_in && record.is("create", "pods") && record.code == 403);
+    assert!(
+        refused.count() <= 3,
+        "it stops when it is told why, and not after each Pod that goes"
+    );
     hold(&bed, false).await;
     until_namespace_is_gone(&bed, &bed.pods_in).await;
     let again = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": bed.pods_in}});
