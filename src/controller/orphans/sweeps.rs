@@ -12,7 +12,7 @@ use crate::api::NoticeReason;
 use crate::caches::Scope;
 use crate::controller::context::Context;
 use crate::controller::report;
-use crate::core::orphans::{Finding, Managed, Since, Sweep, judge, sweep};
+use crate::core::orphans::{Facts, Finding, Managed, Since, Sweep, judge, sweep};
 use crate::telemetry::labels::OrphanFinding;
 
 /// Sweeps for as long as it is polled. All caches must be complete.
@@ -59,7 +59,7 @@ impl Sweeper<'_> {
     async fn sweep(&mut self) {
         let (objects, managed_pods) = self.ctx.world.unowned();
         let facts = match objects.as_slice() {
-            [] => crate::core::orphans::Facts::default(),
+            [] => Facts::default(),
             objects => look(&self.ctx.client, &self.place, objects).await,
         };
         let findings: Vec<(Managed, Finding)> = objects
