@@ -200,10 +200,13 @@ def memory(ours):
 def measure(ours, reference, programs, golden, folder):
     figures = memory(ours)
     sides, bodies = (ours, reference), admission_bodies.small_and_large(golden)
-    valid = judged_alike(sides, bodies["valid"], True)[:SMALL_VALID]
-    refused = judged_alike(sides, bodies["refused"], False)[:SMALL_REFUSED]
+    valid = judged_alike(sides, bodies["valid"], True)
+    refused = judged_alike(sides, bodies["refused"], False)
+    alike, tried = len(valid) + len(refused), len(bodies["valid"]) + len(bodies["refused"])
+    valid, refused = valid[:SMALL_VALID], refused[:SMALL_REFUSED]
     if (len(valid), len(refused)) != (SMALL_VALID, SMALL_REFUSED):
         sys.exit("bench: too few bodies are judged alike")
+    figures.append(report.figure("small_bodies_judged_alike", "1", "higher", alike, tried))
     admission_bodies.save(f"{folder}/small", valid + refused)
     admission_bodies.save(f"{folder}/large", bodies["large"])
     load = Load(programs, folder)
