@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::after_printing;
 use super::dry_run::Server;
+use super::namespace::WorkloadNamespace;
 use crate::client::in_words;
 use crate::controller::orphans::{Place, list, look, remove};
 use crate::core::orphans::{Finding, Managed, ManagedKind, is_too_much, judge};
@@ -33,9 +34,8 @@ pub(super) struct Args {
         value_delimiter = ','
     )]
     watch_namespace: Vec<String>,
-    /// As the operator runs with: the namespace in which the Pods of all pipelines run.
-    #[arg(long, value_name = "NAMESPACE", env = "STREAMS_WORKLOAD_NAMESPACE")]
-    workload_namespace: Option<String>,
+    #[command(flatten)]
+    workload_namespace: WorkloadNamespace,
 }
 
 /// Form of the answer.
@@ -82,7 +82,6 @@ pub(super) fn run(args: &Args) -> ExitCode {
             return ExitCode::from(4);
         }
     };
-    let namespace = args.workload_namespace.clone().filter(|name| !name.is_empty());
     let place = Place {
         watch_namespaces: args
             .watch_namespace
@@ -90,7 +89,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
             .filter(|name| !name.is_empty())
             .cloned()
             .collect(),
-        workload_namespace: namespace,
+        workload_namespace: args.workload_namespace.get().map(str::to_owned),
     };
     let (report, code) = match runtime.block_on(answer(client, &place, args.delete)) {
         Ok(answered) => answered,

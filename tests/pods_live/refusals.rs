@@ -1,4 +1,4 @@
-//! What refuses or changes our Pods: quota, LimitRange, PodSecurity, admission policies, a namespace on its way out.
+//! What refuses or changes our Pods: quota, `LimitRange`, `PodSecurity`, admission policies, a namespace on its way out.
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, LimitRange, Namespace, Pod, ResourceQuota};
