@@ -1,0 +1,3 @@
+module streaming-operator.test/testapp
+
+go 1.26.0
