@@ -1,34 +1,21 @@
 //! The rows of [`classify`](super::classify), each a look at one part of the Pod.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodCondition, PodStatus};
 
 use crate::core::settings::later;
 
+use super::cause::{Cause, first_error, is_disruption, is_restarted};
 use super::{Graces, Health, Remedy, Verdict, WaitingReason};
 
 /// Where every consumer finds its config; by this mount the consumer is told from its sidecars.
 const CONSUMER_MOUNT: &str = "/etc/pipeline-config";
 
-/// Words of `status.reason` for a Pod that was ended for the node's sake: kubelet eviction, preemption by a critical
-/// Pod, node shutdown (pkg/kubelet/{eviction,preemption,nodeshutdown}), and a node that is gone (pkg/util/node).
-const DISRUPTIONS: [&str; 6] = [
-    "Evicted",
-    "Preempting",
-    "Terminated",
-    "NodeShutdown",
-    "Shutdown",
-    "NodeLost",
-];
-
-/// A container that was running when its node lost it (pkg/kubelet/container `ContainerReasonStatusUnknown`).
-const CONTAINER_LOST: &str = "ContainerStatusUnknown";
-
 /// A Pod as it is looked at.
 pub(super) struct Look<'a> {
-    pod: &'a Pod,
-    status: Option<&'a PodStatus>,
-    now: Timestamp,
+    pub(super) pod: &'a Pod,
+    pub(super) status: Option<&'a PodStatus>,
+    pub(super) now: Timestamp,
     graces: &'a Graces,
 }
 
@@ -70,14 +57,13 @@ impl<'a> Look<'a> {
             return None;
         }
         let status = self.status?;
-        let cause = self.failed_init_container().or_else(|| self.failed_container());
         let said = status.reason.as_deref().filter(|reason| !reason.is_empty());
-        let (reason, message) = match (said, cause) {
-            (Some(reason), _) => (reason.to_owned(), status.message.clone()),
-            (None, Some(cause)) => (cause.reason, Some(cause.message)),
-            (None, None) => (phase.to_owned(), status.message.clone()),
-        };
-        Some(self.failed(reason, message))
+        let cause = || self.failed_init_container(true).or_else(|| self.failed_container(true));
+        if let Some(reason) = said {
+            return Some(self.failed(reason, status.message.clone()));
+        }
+        let failed = cause().map(|cause| self.failed_by(cause));
+        Some(failed.unwrap_or_else(|| self.failed(phase, status.message.clone())))
     }
 
     pub(super) fn unscheduled(&self) -> Option<Health> {
@@ -90,8 +76,8 @@ impl<'a> Look<'a> {
 
     pub(super) fn init_containers(&self) -> Option<Health> {
         let failed = || {
-            let cause = self.failed_init_container()?;
-            Some(self.failed(cause.reason, Some(cause.message)))
+            let cause = self.failed_init_container(false)?;
+            Some(self.failed_by(cause))
         };
         let statuses = self.init_statuses();
         let since = |name: &str| self.init_wait_began(name);
@@ -103,8 +89,8 @@ impl<'a> Look<'a> {
 
     pub(super) fn containers(&self) -> Option<Health> {
         let failed = || {
-            let cause = self.failed_container().or_else(|| self.finished_consumer())?;
-            Some(self.failed(cause.reason, Some(cause.message)))
+            let cause = self.failed_container(false).or_else(|| self.finished_consumer())?;
+            Some(self.failed_by(cause))
         };
         let statuses = self.statuses();
         let since = |_: &str| self.wait_began();
@@ -128,28 +114,6 @@ impl<'a> Look<'a> {
             }
             _ => self.waiting(WaitingReason::Pending, None, self.started()),
         }
-    }
-
-    /// How long the consumer ran, or has been running. A Pod whose consumer cannot be told counts as its longest
-    /// running container.
-    pub(super) fn ran(&self) -> SignedDuration {
-        let all = self.statuses();
-        let consumer = self.consumer();
-        let of = |status: &ContainerStatus| {
-            let state = status.state.as_ref()?;
-            let (from, to) = match (&state.running, &state.terminated) {
-                (Some(running), _) => (running.started_at.as_ref()?.0, self.now),
-                (None, Some(ended)) => (ended.started_at.as_ref()?.0, ended.finished_at.as_ref()?.0),
-                (None, None) => return None,
-            };
-            Some(to.duration_since(from))
-        };
-        all.iter()
-            .filter(|status| consumer.is_none_or(|consumer| consumer.name == status.name))
-            .filter_map(of)
-            .max()
-            .unwrap_or_default()
-            .max(SignedDuration::ZERO)
     }
 
     /// The first container that waits for a reason with one of these remedies.
@@ -191,71 +155,74 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn failed(&self, reason: String, message: Option<String>) -> Health {
+    fn failed(&self, reason: &str, message: Option<String>) -> Health {
         let targeted = self
             .condition("DisruptionTarget")
             .is_some_and(|condition| condition.status == "True");
-        let disruption = targeted || reason == CONTAINER_LOST || DISRUPTIONS.contains(&reason.as_str());
         Health {
             report: true,
             replace: true,
-            disruption,
+            disruption: targeted || is_disruption(reason, message.as_deref()),
             message,
             failed_at: Some(self.finished()),
-            ..Health::of(Verdict::Failed(reason))
+            ..Health::of(Verdict::Failed(reason.to_owned()))
         }
     }
 
-    fn failed_init_container(&self) -> Option<Cause> {
-        let restarted = |name: &str| {
-            self.init_specs()
-                .iter()
-                .any(|spec| spec.name == name && spec.restart_policy.as_deref() == Some("Always"))
-        };
-        let cause = self
-            .init_statuses()
-            .iter()
-            .filter(|status| !restarted(&status.name))
-            .find_map(nonzero_exit)?;
+    fn failed_by(&self, cause: Cause) -> Health {
+        let health = self.failed(&cause.reason, Some(cause.message));
+        Health {
+            disruption: health.disruption || cause.lost,
+            ..health
+        }
+    }
+
+    fn failed_init_container(&self, over: bool) -> Option<Cause> {
+        let cause = first_error(self.init_statuses(), self.init_specs(), over)?;
         Some(Cause {
             reason: format!("InitContainer{}", cause.reason),
             ..cause
         })
     }
 
-    fn failed_container(&self) -> Option<Cause> {
-        self.statuses().iter().find_map(nonzero_exit)
+    fn failed_container(&self, over: bool) -> Option<Cause> {
+        first_error(self.statuses(), self.specs(), over)
     }
 
     /// A consumer runs for ever; one that ended without an error is as missing as one that failed.
     fn finished_consumer(&self) -> Option<Cause> {
         let consumer = self.consumer()?;
         let status = self.statuses().iter().find(|status| status.name == consumer.name)?;
-        status.state.as_ref()?.terminated.as_ref()?;
-        Some(Cause {
+        let ended = status.state.as_ref()?.terminated.as_ref()?;
+        (!is_restarted(&consumer.name, ended.exit_code, self.specs())).then(|| Cause {
             reason: "Succeeded".to_owned(),
             message: format!("container {} ended with exit code 0", consumer.name),
+            lost: false,
         })
     }
 
-    fn consumer(&self) -> Option<&Container> {
-        let containers = self.pod.spec.as_ref()?.containers.iter();
-        containers.clone().find(|container| {
+    pub(super) fn consumer(&self) -> Option<&Container> {
+        self.specs().iter().find(|container| {
             let mounts = container.volume_mounts.as_deref().unwrap_or_default();
             mounts.iter().any(|mount| mount.mount_path == CONSUMER_MOUNT)
         })
     }
 
-    fn statuses(&self) -> &'a [ContainerStatus] {
+    pub(super) fn statuses(&self) -> &'a [ContainerStatus] {
         self.status
             .and_then(|status| status.container_statuses.as_deref())
             .unwrap_or_default()
     }
 
-    fn init_statuses(&self) -> &'a [ContainerStatus] {
+    pub(super) fn init_statuses(&self) -> &'a [ContainerStatus] {
         self.status
             .and_then(|status| status.init_container_statuses.as_deref())
             .unwrap_or_default()
+    }
+
+    fn specs(&self) -> &'a [Container] {
+        let spec = self.pod.spec.as_ref();
+        spec.map(|spec| spec.containers.as_slice()).unwrap_or_default()
     }
 
     fn init_specs(&self) -> &'a [Container] {
@@ -264,7 +231,7 @@ impl<'a> Look<'a> {
             .unwrap_or_default()
     }
 
-    fn condition(&self, type_: &str) -> Option<&'a PodCondition> {
+    pub(super) fn condition(&self, type_: &str) -> Option<&'a PodCondition> {
         let conditions = self.status?.conditions.as_deref()?;
         conditions.iter().find(|condition| condition.type_ == type_)
     }
@@ -277,87 +244,4 @@ impl<'a> Look<'a> {
         self.condition("Ready")
             .is_some_and(|condition| condition.status == "True")
     }
-
-    /// When the kubelet took the Pod, or else when it was created.
-    fn started(&self) -> Timestamp {
-        let started = self.status.and_then(|status| status.start_time.as_ref());
-        let created = self.pod.metadata.creation_timestamp.as_ref();
-        started.or(created).map_or(self.now, |time| time.0)
-    }
-
-    fn not_ready_since(&self) -> Timestamp {
-        self.transition("Ready", "False").unwrap_or_else(|| self.started())
-    }
-
-    fn transition(&self, type_: &str, status: &str) -> Option<Timestamp> {
-        let condition = self.condition(type_).filter(|condition| condition.status == status)?;
-        Some(condition.last_transition_time.as_ref()?.0)
-    }
-
-    /// When the containers could begin: after the sandbox and all that the init containers did.
-    fn wait_began(&self) -> Timestamp {
-        let steps = self.init_statuses().iter().filter_map(step_ended);
-        let conditions = [
-            self.transition("PodReadyToStartContainers", "True"),
-            self.transition("Initialized", "True"),
-        ];
-        let times = steps.chain(conditions.into_iter().flatten());
-        times.fold(self.started(), Timestamp::max)
-    }
-
-    /// When this init container could begin: after the one before it.
-    fn init_wait_began(&self, name: &str) -> Timestamp {
-        let before = self.init_statuses().iter().take_while(|status| status.name != name);
-        let sandbox = self.transition("PodReadyToStartContainers", "True");
-        before
-            .filter_map(step_ended)
-            .chain(sandbox)
-            .fold(self.started(), Timestamp::max)
-    }
-
-    /// When the last of its containers ended; of a Pod that never ran, when it was told to end.
-    fn finished(&self) -> Timestamp {
-        let ended =
-            |status: &ContainerStatus| Some(status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref()?.0);
-        let all = self.statuses().iter().chain(self.init_statuses());
-        all.filter_map(ended)
-            .max()
-            .or_else(|| self.transition("DisruptionTarget", "True"))
-            .unwrap_or_else(|| self.started())
-    }
-}
-
-/// Why a Pod failed.
-struct Cause {
-    reason: String,
-    message: String,
-}
-
-fn nonzero_exit(status: &ContainerStatus) -> Option<Cause> {
-    let ended = status.state.as_ref()?.terminated.as_ref()?;
-    if ended.exit_code == 0 {
-        return None;
-    }
-    let word = ended.reason.as_deref().filter(|reason| !reason.is_empty());
-    let reason = word.map_or_else(|| format!("ExitCode{}", ended.exit_code), str::to_owned);
-    let said = ended
-        .message
-        .as_deref()
-        .map(|message| format!(": {}", message.trim()))
-        .unwrap_or_default();
-    Some(Cause {
-        reason,
-        message: format!(
-            "container {} ended with exit code {}{said}",
-            status.name, ended.exit_code
-        ),
-    })
-}
-
-/// When an init container was done: it ended, or (a native sidecar) it runs.
-fn step_ended(status: &ContainerStatus) -> Option<Timestamp> {
-    let state = status.state.as_ref()?;
-    let ended = state.terminated.as_ref().and_then(|ended| ended.finished_at.as_ref());
-    let running = state.running.as_ref().and_then(|running| running.started_at.as_ref());
-    ended.or(running).map(|time| time.0)
 }

@@ -2,7 +2,9 @@
 //!
 //! Must never look at anything but the Pod: whether it is wanted is the planner's business.
 
+mod cause;
 mod look;
+mod times;
 mod waiting;
 
 use jiff::{SignedDuration, Timestamp};
@@ -85,6 +87,12 @@ impl Health {
     #[must_use]
     pub fn just_created() -> Self {
         Self::of(Verdict::Waiting(WaitingReason::Pending))
+    }
+
+    /// Whether it counts towards the back-off of what replaces it: a failure of its own, and no disruption.
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        self.replace && !self.disruption
     }
 
     /// Nothing but the verdict.

@@ -82,6 +82,8 @@ waiting_reasons! {
     PostStartHookError = Replace,
     /// A container that is restarted (a native sidecar) keeps ending (`pkg/kubelet/container/sync_result.go`).
     CrashLoopBackOff = Report,
+    /// All containers are being restarted in place by a rule of one (`pkg/kubelet/kubelet_pods.go`).
+    RestartingAllContainers = Patience,
     /// The init containers are at work (`pkg/kubelet/kubelet_pods.go`).
     PodInitializing = Patience,
     /// Sandbox, volumes or the image are being prepared (`pkg/kubelet/kubelet_pods.go`).

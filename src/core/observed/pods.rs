@@ -113,7 +113,8 @@ impl Context {
         };
         let ready = state == PodState::Live && health.verdict == Verdict::Ready;
         let available = if ready {
-            Some(later(ready_since(pod), self.min_ready))
+            // By the node's clock, which may be ahead: what is Ready now has not been so only from later on.
+            Some(later(ready_since(pod).min(self.now), self.min_ready))
         } else {
             None
         };

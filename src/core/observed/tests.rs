@@ -148,6 +148,15 @@ fn a_pod_is_available_once_it_was_ready_for_long_enough() {
 }
 
 #[test]
+fn a_pod_that_is_ready_by_a_clock_that_is_ahead_has_been_so_from_now_on() {
+    let ahead = observe(&[pod("svc-0-0", "uid")], &Ledger::default(), -3);
+    assert_eq!(
+        (ahead.pods[0].available_since, ahead.pods[0].available_at),
+        (None, Some(at(27)))
+    );
+}
+
+#[test]
 fn what_stands_on_a_pod_is_read_and_what_cannot_be_read_is_absent() {
     let mut odd = pod("svc-1-0", "uid");
     odd.metadata.labels = Some(strings(&[

@@ -46,8 +46,7 @@ pub fn failures_after(pod: &PodFacts, settings: &Settings) -> u32 {
     } else {
         pod.failures
     };
-    let own = pod.health.replace && !pod.health.disruption;
-    earlier.saturating_add(u32::from(own))
+    earlier.saturating_add(u32::from(pod.health.counts()))
 }
 
 /// When the replacement of a Pod, which will carry `failures`, may be made.

@@ -96,6 +96,11 @@ fn a_start_that_takes_long_is_reported_after_the_grace_and_never_replaced() {
         (300, pending("ContainerCreating"), "waiting ContainerCreating, reported"),
         (299, pending("PodInitializing"), "waiting PodInitializing"),
         (300, pending("PodInitializing"), "waiting PodInitializing, reported"),
+        (
+            299,
+            pending("RestartingAllContainers"),
+            "waiting RestartingAllContainers",
+        ),
         (299, pending(""), "waiting ContainerCreating"),
         (299, shape("Pending"), "waiting Pending"),
         (300, shape("Pending"), "waiting Pending, reported"),
