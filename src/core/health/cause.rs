@@ -55,7 +55,7 @@ impl Cause {
 }
 
 /// The end of a container that has one: of one that waits that of its last run, where the Pod is `over`, for of a container
-/// that its node lost nothing else is told (pkg/kubelet/kubelet_pods.go `convertToAPIContainerStatuses`).
+/// that its node lost nothing else is told (`pkg/kubelet/kubelet_pods.go`, `convertToAPIContainerStatuses`).
 fn end(status: &ContainerStatus, over: bool) -> Option<&ContainerStateTerminated> {
     let now = status.state.as_ref();
     let before = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
