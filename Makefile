@@ -26,6 +26,14 @@ generate: ## write crds/ (and the chart's copy), webhook-config/, docs/reasons.m
 manifests: ## what the chart installs as one plain file, target/install.yaml: VALUES=FILE NAMESPACE=NAME
 	@tests/manifests.sh $(VALUES)
 
+.PHONY: image
+image: ## the image as an OCI archive and its bill of materials, without Docker: target/image/
+	@tests/image.sh
+
+.PHONY: e2e
+e2e: ## chart and image on a real node, with containers that run and fail (root; KEEP=1 leaves it running)
+	@tests/e2e/run.sh
+
 .PHONY: lint
 lint: ## formatting, clippy, generated files, chart
 	tests/lint.sh

@@ -1,15 +1,15 @@
 //! Status documents of Pods, and the verdict on each.
 //!
 //! `tests/fixtures/health/kubelet` has what a real kubelet said (`tests/real-node/capture.sh` wrote it down), and
-//! `tests/fixtures/health/source` what others can say, each with the file and function of Kubernetes 1.36 that makes it so.
-//! `tests/fixtures/health/verdicts.txt` has the verdicts, a line a look:
+//! `tests/fixtures/health/source` what others can say, each with the file and function of Kubernetes 1.36 that makes it
+//! so. `tests/fixtures/health/verdicts.txt` has the verdicts, a line a look:
 //!
 //! ```text
 //! document#number | second of the Pod's life | verdict | marks | second of the next look
 //! ```
 //!
-//! The marks: `reported` as unhealthy, `replaced`, `permanent` (only a person can help), `disruption`, and `counts@N` (towards
-//! the back-off, which runs from second N).
+//! The marks: `reported` as unhealthy, `replaced`, `permanent` (only a person can help), `disruption`, and `counts@N`
+//! (towards the back-off, which runs from second N).
 
 #![allow(
     clippy::expect_used,

@@ -2,15 +2,9 @@
 
 WAIT=${DEMO_WAIT_SECONDS:-60}
 state=$(mktemp -d "${TMPDIR:-/tmp}/streaming-operator-demo.XXXXXX")
-checks=0
 failed_builds=0
-failed=()
 finished=0
-
-step() { printf '\n== %s  [%d s]\n' "$*" $SECONDS; }
-
-# show COMMAND...: as at a keyboard.
-show() { printf '$ %s\n' "$*"; "$@" 2>&1; }
+source tests/checks.sh
 
 # timed WHAT COMMAND...: says how long it took.
 timed() {
@@ -19,28 +13,6 @@ timed() {
   printf '   %s: failed after %d s\n' "$what" $((SECONDS - start))
   failed_builds=$((failed_builds + 1))
   return 1
-}
-
-# check WHAT COMMAND...: counts, and says whether it holds.
-check() {
-  local what=$1; shift
-  checks=$((checks + 1))
-  if "$@" >"$state/check.log" 2>&1; then
-    printf '   ok: %s\n' "$what"
-  else
-    printf '   FAILED: %s\n' "$what"
-    sed 's/^/      /' "$state/check.log" | tail -n 5
-    failed+=("$what")
-  fi
-}
-
-# eventually COMMAND...: until it holds, WAIT seconds at most.
-eventually() {
-  local deadline=$((SECONDS + WAIT))
-  until "$@"; do
-    [ $SECONDS -lt $deadline ] || { echo "not so after $WAIT s: $*"; return 1; }
-    sleep 0.2
-  done
 }
 
 build_control_plane() {
@@ -74,14 +46,8 @@ finish() {
   [ $finished -eq 0 ] || return
   finished=1
   stop_witness
-  [ "$checks" -gt 0 ] || { [ $code -ne 0 ] || code=1; }
-  if [ ${#failed[@]} -gt 0 ]; then
-    printf '\n%d checks failed:\n' ${#failed[@]}
-    printf '  - %s\n' "${failed[@]}"
-    code=1
-  fi
   if [ -n "${stop:-}" ] && [ -z "${KEEP:-}" ]; then $stop >/dev/null 2>&1; fi
-  printf 'demo: %d checks, %d ok (%d s)\n' "$checks" $((checks - ${#failed[@]})) $SECONDS
+  sum_up demo || code=1
   if [ -n "${stop:-}" ] && [ -n "${KEEP:-}" ]; then
     printf 'export KUBECONFIG=%s\n%s\n' "$KUBECONFIG" "$stop"
   else
@@ -92,9 +58,6 @@ finish() {
 }
 
 count() { kubectl get "$1" -o name | wc -l; }
-
-# field OBJECT JSONPATH
-field() { kubectl get "$1" -o "jsonpath={$2}" 2>/dev/null; }
 
 selector() { echo "streams.sentry.io/owner-uid=$(field "spipe/$1" .metadata.uid)"; }
 
@@ -147,33 +110,6 @@ pod_of() { live_pods "$1" | awk -v set="$2" -v ordinal="$3" '$2 == set && $3 == 
 replaced() { # PIPELINE ORDINAL OLD
   local now; now=$(pod_of "$1" primary "$2")
   echo "ordinal $2 is $now"; [ -n "$3" ] && [ -n "$now" ] && [ "$now" != "$3" ]
-}
-
-condition_is() { # PIPELINE TYPE STATUS, judged for the generation that is stored
-  local seen; seen=$(field "spipe/$1" ".status.conditions[?(@.type==\"$2\")].status")
-  echo "$2=$seen"
-  [ "$seen" = "$3" ] && [ "$(field "spipe/$1" .status.observedGeneration)" = "$(field "spipe/$1" .metadata.generation)" ]
-}
-
-reason_is() { # PIPELINE REASON
-  local seen; seen=$(field "spipe/$1" '.status.conditions[?(@.type=="Ready")].reason')
-  echo "Ready reason $seen"; [ "$seen" = "$2" ]
-}
-
-reports() { # PIPELINE WORD: the message of Ready has it
-  local seen; seen=$(field "spipe/$1" '.status.conditions[?(@.type=="Ready")].message')
-  echo "$seen"; grep -q "$2" <<<"$seen"
-}
-
-event_exists() { # PIPELINE REASON
-  kubectl get events.events.k8s.io -o "jsonpath={range .items[*]}{.regarding.name} {.reason}{\"\n\"}{end}" | tee /dev/stderr | grep -q "^$1 $2"
-}
-
-names_all() { # TEXT PATTERN...
-  local text=$1 pattern; shift
-  for pattern in "$@"; do
-    grep -qE "$pattern" <<<"$text" || { echo "not named: $pattern"; return 1; }
-  done
 }
 
 # witness PIPELINE: writes down the number of Ready Pods at each change, from a watch of the API server.

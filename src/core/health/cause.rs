@@ -1,6 +1,7 @@
 //! Why a Pod failed, and whether that was its own doing.
 //!
-//! Must never take what a container did before its last start for the end of the Pod, while the kubelet still restarts it.
+//! Must never take what a container did before its last start for the end of the Pod, while the kubelet still restarts
+//! it.
 
 use k8s_openapi::api::core::v1::{Container, ContainerStateTerminated, ContainerStatus};
 
@@ -22,8 +23,8 @@ const CONTAINER_LOST: &str = "ContainerStatusUnknown";
 /// (pkg/kubelet/kubelet.go `rejectPod`). Made again at once it would be refused at once.
 const REFUSED: &str = "Pod was rejected: ";
 
-/// What the messages of evictions have in common that the Pod's own limits of storage caused, and none for the node's sake
-/// has (pkg/kubelet/eviction/helpers.go `containerEphemeralStorageMessageFmt` and its neighbours).
+/// What the messages of evictions have in common that the Pod's own limits of storage caused, and none for the node's
+/// sake has (pkg/kubelet/eviction/helpers.go `containerEphemeralStorageMessageFmt` and its neighbours).
 const OVER_ITS_LIMIT: &str = "exceed";
 
 /// Why a Pod failed.
@@ -54,8 +55,8 @@ impl Cause {
     }
 }
 
-/// The end of a container that has one: of one that waits that of its last run, where the Pod is `over`, for of a container
-/// that its node lost nothing else is told (pkg/kubelet/kubelet_pods.go `convertToAPIContainerStatuses`).
+/// The end of a container that has one: of one that waits that of its last run, where the Pod is `over`, for of a
+/// container that its node lost nothing else is told (`pkg/kubelet/kubelet_pods.go`, `convertToAPIContainerStatuses`).
 fn end(status: &ContainerStatus, over: bool) -> Option<&ContainerStateTerminated> {
     let now = status.state.as_ref();
     let before = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
@@ -74,8 +75,8 @@ pub(super) fn first_error(statuses: &[ContainerStatus], specs: &[Container], ove
     Some(Cause::of(&status.name, ended))
 }
 
-/// Whether the kubelet restarts a container that ended so: by its own restart policy, which a native sidecar has, and since
-/// Kubernetes 1.35 any container may have (pkg/api/v1/pod `ContainerShouldRestart`). The Pod's is Never.
+/// Whether the kubelet restarts a container that ended so: by its own restart policy, which a native sidecar has, and
+/// since Kubernetes 1.35 any container may have (pkg/api/v1/pod `ContainerShouldRestart`). The Pod's is Never.
 pub(super) fn is_restarted(name: &str, exit_code: i32, specs: &[Container]) -> bool {
     let spec = specs.iter().find(|spec| spec.name == name);
     match spec.and_then(|spec| spec.restart_policy.as_deref()) {
@@ -85,8 +86,8 @@ pub(super) fn is_restarted(name: &str, exit_code: i32, specs: &[Container]) -> b
     }
 }
 
-/// Whether a Pod with this reason and message was ended for the node's sake, and not refused by its kubelet nor over a limit
-/// of its own.
+/// Whether a Pod with this reason and message was ended for the node's sake, and not refused by its kubelet nor over a
+/// limit of its own.
 pub(super) fn is_disruption(reason: &str, message: Option<&str>) -> bool {
     let own = message.is_some_and(|text| text.starts_with(REFUSED) || text.contains(OVER_ITS_LIMIT));
     DISRUPTIONS.contains(&reason) && !own

@@ -1,7 +1,8 @@
 //! Since when a Pod is as it is.
 //!
-//! All times within a status are those of the node's clock, which may be off; `creationTimestamp` and `deletionTimestamp` are
-//! the API server's. Must never let a wrong clock turn a grace or a back-off to nothing, nor hold a replacement back.
+//! All times within a status are those of the node's clock, which may be off; `creationTimestamp` and
+//! `deletionTimestamp` are the API server's. Must never let a wrong clock turn a grace or a back-off to nothing, nor
+//! hold a replacement back.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ContainerStatus;
@@ -44,15 +45,15 @@ impl Look<'_> {
     }
 
     /// When something began that goes on, of which the node says that it began then: not before the Pod was there, and
-    /// not later than now. A node whose clock is ahead so makes a grace longer, by as much at most; one that is behind does not
-    /// make it shorter.
+    /// not later than now. A node whose clock is ahead so makes a grace longer, by as much at most; one that is behind
+    /// does not make it shorter.
     fn begun(&self, said: Timestamp) -> Timestamp {
         said.min(self.now).max(self.created())
     }
 
-    /// When something ended, of which the node says that it ended then. One in the future would hold a replacement back for
-    /// as long as the clock is ahead, one before the Pod was created would leave no back-off: both count as ended when it was
-    /// created.
+    /// When something ended, of which the node says that it ended then. One in the future would hold a replacement back
+    /// for as long as the clock is ahead, one before the Pod was created would leave no back-off: both count as ended
+    /// when it was created.
     fn ended_at(&self, said: Timestamp) -> Timestamp {
         let created = self.created();
         if said < created || said > self.now {
@@ -100,8 +101,8 @@ impl Look<'_> {
             .fold(self.started(), Timestamp::max)
     }
 
-    /// When the last of its containers ended. Where none says so (it never ran, or the node lost it): when it was told to end,
-    /// or stopped being Ready.
+    /// When the last of its containers ended. Where none says so (it never ran, or the node lost it): when it was told
+    /// to end, or stopped being Ready.
     pub(super) fn finished(&self) -> Timestamp {
         let ended =
             |status: &ContainerStatus| Some(status.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref()?.0);
