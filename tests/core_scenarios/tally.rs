@@ -118,8 +118,15 @@ impl Tally {
     pub(crate) fn missing(&self) -> Vec<String> {
         let holds = HoldBy::ALL.iter().map(|by| format!("hold: {by:?}"));
         let phases = Phase::ALL.iter().map(|phase| format!("phase: {}", phase.as_str()));
-        // The shell tells of a collision and of a spec that cannot be rendered; of these the planner knows no transition.
-        let of_shell = [NoticeReason::NameCollision, NoticeReason::RenderFailed];
+        // What a status says that the one before did not is told by the shell; of these the planner knows no transition.
+        let of_shell = [
+            NoticeReason::NameCollision,
+            NoticeReason::RenderFailed,
+            NoticeReason::ApiRejected,
+            NoticeReason::Forbidden,
+            NoticeReason::QuotaExceeded,
+            NoticeReason::OrderIgnored,
+        ];
         let told = NoticeReason::ALL.iter().filter(|reason| !of_shell.contains(reason));
         let notices = told.map(|reason| format!("notice: {}", reason.as_str()));
         let all = ALL.iter().map(|what| (*what).to_owned());
