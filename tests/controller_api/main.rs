@@ -11,6 +11,7 @@ mod killed;
 mod operator;
 mod ownership;
 mod passes;
+mod quiet;
 
 use testkit::fake_api::Request;
 
