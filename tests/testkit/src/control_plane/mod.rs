@@ -157,6 +157,15 @@ impl ControlPlane {
         Ok(())
     }
 
+    /// Starts the controller manager of a control plane that was started without, for who installs kinds first: it learns
+    /// of new ones only every 30 s. It ends when the answer is dropped.
+    ///
+    /// # Errors
+    /// When its kubeconfig cannot be written or it cannot be started.
+    pub fn start_controller_manager(&self) -> Result<Running> {
+        servers::controller_manager(&self.folder, &self.kubeconfig(users::CONTROLLER_MANAGER)?)
+    }
+
     /// Ends the servers in order and waits for that.
     ///
     /// # Errors
