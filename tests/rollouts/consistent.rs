@@ -195,7 +195,8 @@ async fn no_status_contradicts_itself_or_the_pods_that_are_stored() {
     let mut said = Value::Null;
     for (number, (_, pipeline)) in &pipelines {
         let status = &pipeline["status"];
-        if status.is_null() || *status == said {
+        // (-1 is the default of the CRD, until the operator has looked)
+        if status["observedGeneration"] == json!(-1) || *status == said {
             continue;
         }
         said = status.clone();
