@@ -155,17 +155,17 @@ pub async fn lint(exposition: &str) -> Result<String> {
 }
 
 fn as_text_format(exposition: &str) -> String {
-    let types = exposition
+    let families = exposition
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
-    let types: BTreeMap<&str, &str> = types.collect();
+    let families: BTreeMap<&str, &str> = families.collect();
     let mut text = String::new();
     for line in exposition.lines() {
         let mut words = line.splitn(4, ' ');
         let line = match (words.next(), words.next(), words.next(), words.next()) {
             (Some("#"), Some("UNIT" | "EOF"), ..) => continue,
             (Some("#"), Some(what), Some(name), Some(rest)) => {
-                let (suffix, type_) = match types.get(name) {
+                let (suffix, type_) = match families.get(name) {
                     Some(&"counter") => ("_total", "counter"),
                     Some(&"info") => ("_info", "gauge"),
                     other => ("", other.copied().unwrap_or_default()),
