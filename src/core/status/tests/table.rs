@@ -30,73 +30,39 @@ fn unrendered(scene: &mut Scene) {
     scene.case.wanted.config_map = None;
 }
 
-fn failed() -> AnalysisVerdict {
-    AnalysisVerdict::Failed("p99".to_owned())
+/// A state, the second at which it is looked at; then Ready, Progressing, Reconciling, Stalled, Available.
+type Row = (&'static str, Scene, i64, &'static str);
+
+fn each_is_as_said(rows: impl IntoIterator<Item = Row>) {
+    for (state, scene, second, expected) in rows {
+        assert_eq!(scene.row(second), expected, "{state}");
+        let status = scene.status(second);
+        assert_eq!(status.conditions.len(), 8, "{state}: all from the first visit");
+        for said in &status.conditions {
+            assert_eq!(said.observed_generation, Some(3), "{state}: {said:?}");
+        }
+    }
 }
 
 #[test]
-fn every_state_has_its_row() {
-    let canary = || {
-        rolling(
-            wanted(2).canary(),
-            vec![pod("svc-0-0", 'a'), pod("svc-canary-0-1", 'b')],
-        )
-    };
-    let pending = || with_analysis(canary(), AnalysisVerdict::Pending("latency".to_owned()));
-    let rolled_back = |scene: Scene| Scene {
-        case: scene.case.annotated("streams.sentry.io/abort", "bbbbbbbbbb"),
-        ..scene
-    };
-    let unready = || {
-        vec![
-            pod("svc-0-0", 'a').waits("Pending"),
-            pod("svc-1-0", 'a').waits("Pending"),
-        ]
-    };
-    let refusal = || refused(steady(wanted(2), vec![pod("svc-0-0", 'a')]));
-    // State, at which second; then Ready, Progressing, Reconciling, Stalled, Available.
-    let rows: [(&str, Scene, i64, &str); 20] = [
+fn what_is_done_or_under_way_has_its_row() {
+    let lost = vec![pod("svc-0-0", 'a'), pod("svc-1-0", 'a').failed(5)];
+    let unready = vec![
+        pod("svc-0-0", 'a').waits("Pending"),
+        pod("svc-1-0", 'a').waits("Pending"),
+    ];
+    let canary = vec![pod("svc-0-0", 'a'), pod("svc-canary-0-1", 'b')];
+    let pending = AnalysisVerdict::Pending("latency".to_owned());
+    let pending = with_analysis(rolling(wanted(2).canary(), canary), pending);
+    let deleted = after(steady(wanted(2), good()), 1, |scene| {
+        scene.case.pipeline.deleting = true
+    });
+    each_is_as_said([
         (
             "all updated and available",
             steady(wanted(2), good()),
             5,
             "True/Ready True/NewRevisionAvailable False False True",
-        ),
-        (
-            "rolling out",
-            rolling(wanted(2), half()),
-            5,
-            "False/RollingOut True/RolloutProgressing True False True",
-        ),
-        (
-            "healing",
-            steady(wanted(2), vec![pod("svc-0-0", 'a'), pod("svc-1-0", 'a').failed(5)]),
-            5,
-            "False/Healing True/RolloutProgressing True False True",
-        ),
-        (
-            "scaling",
-            steady(wanted(3), good()),
-            5,
-            "False/Scaling True/RolloutProgressing True False True",
-        ),
-        (
-            "too few Pods",
-            steady(wanted(2), unready()),
-            5,
-            "False/Scaling True/RolloutProgressing True False False",
-        ),
-        (
-            "gate waits for analysis",
-            pending(),
-            5,
-            "False/AwaitingAnalysis True/AwaitingAnalysis True False True",
-        ),
-        (
-            "paused with work left",
-            rolling(wanted(2).paused(), half()),
-            5,
-            "False/RolloutPaused Unknown/RolloutPaused False True True",
         ),
         (
             "paused, nothing to do",
@@ -117,10 +83,61 @@ fn every_state_has_its_row() {
             "True/ScaledToZero True/ScaledToZero False False True",
         ),
         (
-            "scaled to zero, Pods left",
+            "Pods left",
             steady(wanted(0), good()),
             5,
             "False/Scaling True/RolloutProgressing True False True",
+        ),
+        (
+            "rolling out",
+            rolling(wanted(2), half()),
+            5,
+            "False/RollingOut True/RolloutProgressing True False True",
+        ),
+        (
+            "healing",
+            steady(wanted(2), lost),
+            5,
+            "False/Healing True/RolloutProgressing True False True",
+        ),
+        (
+            "scaling",
+            steady(wanted(3), good()),
+            5,
+            "False/Scaling True/RolloutProgressing True False True",
+        ),
+        (
+            "too few Pods",
+            steady(wanted(2), unready),
+            5,
+            "False/Scaling True/RolloutProgressing True False False",
+        ),
+        (
+            "gate waits for analysis",
+            pending,
+            5,
+            "False/AwaitingAnalysis True/AwaitingAnalysis True False True",
+        ),
+        (
+            "deleted",
+            deleted,
+            5,
+            "False/Deleting True/RolloutProgressing True False True",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_held_has_its_row() {
+    let failed = with_analysis(rolling(wanted(2), half()), AnalysisVerdict::Failed("p99".to_owned()));
+    let mut rolled_back = rolling(wanted(2), half());
+    rolled_back.case = rolled_back.case.annotated("streams.sentry.io/abort", "bbbbbbbbbb");
+    each_is_as_said([
+        (
+            "paused with work left",
+            rolling(wanted(2).paused(), half()),
+            5,
+            "False/RolloutPaused Unknown/RolloutPaused False True True",
         ),
         (
             "past the deadline",
@@ -130,36 +147,50 @@ fn every_state_has_its_row() {
         ),
         (
             "failed",
-            with_analysis(rolling(wanted(2), half()), failed()),
+            failed,
             5,
             "False/RolloutFailed False/RolloutFailed False True True",
         ),
         (
             "rolled back",
-            rolled_back(rolling(wanted(2), half())),
+            rolled_back,
             5,
             "False/RolledBack False/RolledBack False True True",
         ),
+    ]);
+}
+
+#[test]
+fn what_cannot_be_written_has_its_row_and_leaves_progressing_as_it_was() {
+    let refusal = || refused(steady(wanted(2), vec![pod("svc-0-0", 'a')]));
+    let never_seen = after(steady(wanted(2), good()), 1, |scene| {
+        unrendered(scene);
+        scene.case.previous = recorded(Some('a'), 'a');
+    });
+    let taken = after(rolling(wanted(2), half()), 1, |scene| {
+        scene.case.observed.collision = Some("ns/older".to_owned());
+    });
+    let refused_later = after(steady(wanted(2), good()), 1, |scene| {
+        scene.case.observed = refusal().case.observed;
+        scene.result = refusal().result;
+    });
+    let unrendered = after(steady(wanted(2), good()), 1, unrendered);
+    each_is_as_said([
         (
             "cannot render, after Ready",
-            after(steady(wanted(2), good()), 1, unrendered),
+            unrendered,
             5,
             "False/RenderFailed True/NewRevisionAvailable False True True",
         ),
         (
             "cannot render, at first",
-            after(steady(wanted(2), good()), 1, |scene| {
-                unrendered(scene);
-                scene.case.previous = recorded(Some('a'), 'a');
-            }),
+            never_seen,
             5,
             "False/RenderFailed Unknown/AsExpected False True True",
         ),
         (
-            "collision, in a rollout",
-            after(rolling(wanted(2), half()), 1, |scene| {
-                scene.case.observed.collision = Some("ns/older".to_owned())
-            }),
+            "names taken, in a rollout",
+            taken,
             5,
             "False/NameCollision True/RolloutProgressing False True True",
         ),
@@ -171,30 +202,11 @@ fn every_state_has_its_row() {
         ),
         (
             "refused, after Ready",
-            after(steady(wanted(2), good()), 1, |scene| {
-                scene.case.observed = refusal().case.observed;
-                scene.result = refusal().result;
-            }),
+            refused_later,
             5,
             "False/ApiRejected True/NewRevisionAvailable False True True",
         ),
-        (
-            "deleted",
-            after(steady(wanted(2), good()), 1, |scene| {
-                scene.case.pipeline.deleting = true
-            }),
-            5,
-            "False/Deleting True/RolloutProgressing True False True",
-        ),
-    ];
-    for (state, scene, second, expected) in rows {
-        assert_eq!(scene.row(second), expected, "{state}");
-        let status = scene.status(second);
-        assert_eq!(status.conditions.len(), 8, "{state}: all from the first visit");
-        for said in &status.conditions {
-            assert_eq!(said.observed_generation, Some(3), "{state}: {said:?}");
-        }
-    }
+    ]);
 }
 
 // A quota that refuses the second Pod of a hand-over does not stop the clock.
