@@ -145,6 +145,7 @@ fn no_shell_imports_the_composition_root_or_the_command_line() {
 
 /// Where untyped JSON may be handled, with what makes it unavoidable there.
 const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
+    ("api/manifests.rs", "the default of a status"),
     ("api/stored.rs", "reads what others may have stored"),
     ("api/streaming_pipeline.rs", "the four open fields"),
     ("cli/dry_run", "sends manifests as they are"),

@@ -2,7 +2,7 @@
 # Longer runs of what `make test` runs for a short while. Usage: tests/soak.sh NAME
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="core idle model ha races crash"
+names="core idle model rollouts ha races crash"
 case ${1:-} in
   idle)
     # Fifty pipelines, two replicas of the operator: five minutes without a request but watches and the lease.
@@ -17,6 +17,12 @@ case ${1:-} in
   model)
     # Every state that a rollout can reach; LIMIT says how many of one configuration at most.
     cargo run --profile ci --locked --quiet -p rollout-model -- ${LIMIT:+"$LIMIT"}
+    ;;
+  rollouts)
+    # So many pipelines that roll at once.
+    STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+    export STREAMING_OPERATOR_ASSETS
+    STREAMS_TEST_ROLLOUTS=${PIPELINES:-100} cargo test --locked --test rollouts many:: -- --nocapture
     ;;
   ha)
     # Rotations, rolling restarts, lost leaders and stripped bundles, two replicas each; one test after the other, so that

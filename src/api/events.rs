@@ -77,4 +77,14 @@ event_reasons! {
          `streaming-operator orphans` lists what would go, `streaming-operator orphans --delete` removes it.",
     /// Another pipeline or object holds a name that is needed.
     NameCollision Warning => "As for the reason [NameCollision](#namecollision).",
+    /// The API server refused an object that is needed; the note has its words.
+    ApiRejected Warning => "As for the reason [ApiRejected](#apirejected).",
+    /// The operator lacks a right that it needs for the pipeline.
+    Forbidden Warning => "As for the reason [Forbidden](#forbidden).",
+    /// A quota of the workload namespace is used up.
+    QuotaExceeded Warning => "As for the reason [QuotaExceeded](#quotaexceeded).",
+    /// One of the annotations `promote`, `abort` and `resume` has a value that cannot be read, and does nothing.
+    OrderIgnored Warning =>
+        "The note has the annotation and the shape that is expected. Write it again with `kubectl annotate --overwrite`; \
+         REVISION is `status.updateRevision`.",
 }

@@ -1,7 +1,7 @@
 //! The CustomResourceDefinitions of our kinds, as the types say. What `crds/` holds is printed from here.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+    CustomResourceDefinition, JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use kube::CustomResourceExt;
 
@@ -39,6 +39,9 @@ fn tidied(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
             .and_then(|properties| properties.get_mut("status"))
         {
             visit(status, &mut |schema| schema.default = None);
+            // Of a pipeline that nobody has looked at: who reads conditions as kstatus does (Helm, Flux, Argo CD) takes an
+            // object without any for done, and one whose observedGeneration is another than its generation for under way.
+            status.default = Some(JSON(serde_json::json!({ "observedGeneration": -1 })));
         }
     }
     crd

@@ -113,7 +113,7 @@ reasons! {
          `kubectl annotate --overwrite spipe NAME streams.sentry.io/resume=REVISION@$(date -u +%FT%TZ)`.",
     /// The spec is stored and cannot be turned into Pods. That happens to a spec that was stored while the webhook was off,
     /// or that a newer release judges more strictly. What runs is kept and healed at the current revision.
-    RenderFailed [Ready False, Rendered False, Stalled True] =>
+    RenderFailed [Ready False, Rendered False, Applied Unknown, Stalled True] =>
         "The message has every fault with its path. Mend them and apply; `streaming-operator validate -f FILE` tells beforehand.",
     /// A name that is needed belongs to another pipeline, or to an object that is not of this operator. It is neither
     /// changed nor deleted. With another pipeline in the way nothing is created or deleted at all; with a Pod in the way its

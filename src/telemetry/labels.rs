@@ -190,6 +190,8 @@ label_values! {
         RolledBack = "RolledBack",
         /// Waits for a person.
         Stalled = "Stalled",
+        /// The pipeline is being deleted.
+        Deleting = "Deleting",
         /// None of these.
         Unknown = "Unknown",
     }

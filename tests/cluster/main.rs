@@ -8,5 +8,6 @@
 )]
 
 mod idle;
+mod metrics;
 mod ownership;
 mod release;

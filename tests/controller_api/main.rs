@@ -13,6 +13,7 @@ mod operator;
 mod orphans;
 mod ownership;
 mod passes;
+mod quiet;
 
 use testkit::fake_api::Request;
 

@@ -7,12 +7,12 @@
 //!
 //! Commands: `replicas N`, `maxUnavailable N`, `minReady N`, `policy Failed`, `onFailure Rollback`, `requireAnalysis`,
 //! `canary on|off`, `create R`, `edit R`, `cannot be rendered`, `pause`, `unpause`, `suspend`, `unsuspend`,
-//! `restart in N`, `promote R`, `abort R`, `resume R`, `analysis none|pending|passed|failed`, `fail POD`, `lose POD`
+//! `restart in N`, `promote R`, `abort R`, `resume R`, `order KEY TEXT` (the annotation as it is), `analysis none|pending|passed|failed`, `fail POD`, `lose POD`
 //! (it is deleted and gone), `unready POD` (for good), `kubelet away|back`, `wait N` seconds, `crash` of the operator, and
 //! `status KEY=VALUE ...`. Several that happen at once are divided by `; `. Before `create` they say what is created.
 
 use jiff::{SignedDuration, Timestamp};
-use streaming_operator::api::{OnFailure, PodReplacementPolicy, meta};
+use streaming_operator::api::{Condition, OnFailure, PodReplacementPolicy, meta};
 use streaming_operator::core::names::PodName;
 use streaming_operator::core::plan::AnalysisVerdict;
 
@@ -126,6 +126,7 @@ impl Teller {
             "phase" => rollout.phase.clone(),
             "gate" => short(rollout.gate_opened_for.as_ref()),
             "failed" => short(rollout.failed_revision.as_ref().map(|failed| &failed.name)),
+            "ignored" => ignored(&status.conditions),
             condition_type => condition(condition_type),
         };
         (actual != expected).then(|| format!("{key}={actual}"))
@@ -148,6 +149,7 @@ impl Teller {
                 let value = format!("{}@{}", revision(first(digit)), self.world.cluster.now);
                 self.order(meta::ANNOTATION_RESUME, value);
             }
+            ["order", key, text] => self.order(&format!("{}/{key}", meta::GROUP), text.to_owned()),
             ["analysis", verdict] => {
                 self.world.analysis = match verdict {
                     "pending" => AnalysisVerdict::Pending("it measures".to_owned()),
@@ -243,6 +245,20 @@ impl Teller {
             }
             self.world.cluster.now += wake.map_or(left, |wake| wake.min(left));
         }
+    }
+}
+
+/// Which orders the status says that it cannot read.
+fn ignored(conditions: &[Condition]) -> String {
+    let held = conditions.iter().find(|condition| condition.type_ == "RolloutPaused");
+    let message = held.map_or("", |condition| condition.message.as_str());
+    let before = format!("annotation {}/", meta::GROUP);
+    let keys = message.split(&before).skip(1).filter_map(|rest| rest.split(' ').next());
+    let keys: Vec<&str> = keys.collect();
+    if keys.is_empty() {
+        "none".to_owned()
+    } else {
+        keys.join("+")
     }
 }
 

@@ -118,11 +118,14 @@ impl Tally {
     pub(crate) fn missing(&self) -> Vec<String> {
         let holds = HoldBy::ALL.iter().map(|by| format!("hold: {by:?}"));
         let phases = Phase::ALL.iter().map(|phase| format!("phase: {}", phase.as_str()));
-        // The shell tells of a collision, of a spec that cannot be rendered and of orphans; of these the planner knows no
-        // transition.
+        // What a status says that the one before did not is told by the shell; of these the planner knows no transition.
         let of_shell = [
             NoticeReason::NameCollision,
             NoticeReason::RenderFailed,
+            NoticeReason::ApiRejected,
+            NoticeReason::Forbidden,
+            NoticeReason::QuotaExceeded,
+            NoticeReason::OrderIgnored,
             NoticeReason::OrphanRemoved,
             NoticeReason::OrphanSweepRefused,
         ];

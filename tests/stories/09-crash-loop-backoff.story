@@ -11,7 +11,6 @@ wait 60
     +p0.3=d -p0.2
     +p0.4=d -p0.3
 edit b
-    +p0.5=a -p0.4
-    -p0.5 +p0.6=b
+    +p0.5=b -p0.4
     -p1.0 +p1.1=b
 status current=b phase=Complete

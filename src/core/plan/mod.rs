@@ -109,13 +109,14 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         facts,
         goal,
         dry_run,
+        is_new,
         mut wakes,
     } = stand;
     let mut actions = Vec::new();
     if input.observed.namespace == NamespaceState::Active {
         let generations = facts.generations.clone();
         let mut pass = Pass::new(goal, wanted, &orders, input.observed, generations, input.settings, now);
-        pods(&mut pass, input.observed, dry_run);
+        pods(&mut pass, input.observed, dry_run, is_new);
         wakes.append(&mut pass.wakes);
         actions = around(input, wanted, &facts, pass.actions, now);
     }
@@ -133,7 +134,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
 }
 
 /// Plans the writes of Pods, each step on the working copy that the one before left.
-fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool) {
+fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
     tidy::force_stuck(pass, observed);
     tidy::duplicates(pass);
     if pass.goal.budget.wanted == 0 {
@@ -149,6 +150,12 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool) {
     }
     if pass.goal.failed_in_place && !pass.wanted.paused {
         steps::failed_in_place(pass);
+    }
+    if dry_run && is_new {
+        // The answer is there before the next pass: a Pod that is made again now would be moved then. This one pass only,
+        // or an answer that never comes would keep places empty.
+        pass.dry_run();
+        return;
     }
     fill::heal(pass);
     fill::empty_places(pass, canary_waits);

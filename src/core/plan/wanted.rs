@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::api::StreamingPipelineSpec;
+use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE, ANNOTATION_RESUME};
 use crate::api::rollout::{OnFailure, PodReplacementPolicy};
 use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, base_name};
 use crate::core::settings::whole_seconds;
@@ -171,18 +172,51 @@ impl Orders {
     /// Of the pipeline's annotations; what cannot be read is no order.
     #[must_use]
     pub fn read(annotations: &BTreeMap<String, String>) -> Self {
-        use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE, ANNOTATION_RESUME};
-        let revision = |key: &str| annotations.get(key).and_then(|text| Revision::parse(text.trim()));
-        let resume = annotations.get(ANNOTATION_RESUME).and_then(|text| {
-            let (revision, at) = text.trim().split_once('@')?;
-            Some((Revision::parse(revision)?, time(at)?))
-        });
+        let text = |key: &str| annotations.get(key).map(String::as_str);
         Self {
-            promote: revision(ANNOTATION_PROMOTE),
-            abort: revision(ANNOTATION_ABORT),
-            resume,
+            promote: text(ANNOTATION_PROMOTE).and_then(revision),
+            abort: text(ANNOTATION_ABORT).and_then(revision),
+            resume: text(ANNOTATION_RESUME).and_then(revision_at),
         }
     }
+
+    /// The annotations that were meant as orders and cannot be read, a sentence each with the shape that is expected.
+    /// One that can be read and is bound to another revision is none of them: it may be left behind.
+    #[must_use]
+    pub fn unreadable(annotations: &BTreeMap<String, String>) -> Vec<String> {
+        let bare = "REVISION, ten hex digits as in status.updateRevision";
+        let timed = "REVISION@TIME, as in 0123456789@2027-01-15T08:00:00Z";
+        let is_revision: fn(&str) -> bool = |text| revision(text).is_some();
+        let is_timed: fn(&str) -> bool = |text| revision_at(text).is_some();
+        let orders = [
+            (ANNOTATION_PROMOTE, is_revision, bare),
+            (ANNOTATION_ABORT, is_revision, bare),
+            (ANNOTATION_RESUME, is_timed, timed),
+        ];
+        let unreadable = orders.into_iter().filter_map(|(key, is_readable, shape)| {
+            let text = annotations.get(key).filter(|text| !is_readable(text))?;
+            // A semicolon stands between two of these sentences.
+            let shown = text.chars().filter(|character| *character != ';');
+            let shown: String = shown.take(UNREADABLE_CHARS_MAX).collect();
+            Some(format!(
+                "annotation {key} is ignored: its value {shown:?} is not {shape}"
+            ))
+        });
+        unreadable.collect()
+    }
+}
+
+/// How much of a value that cannot be read is shown, in characters; an annotation may be 256 KiB long.
+const UNREADABLE_CHARS_MAX: usize = 40;
+
+fn revision(text: &str) -> Option<Revision> {
+    Revision::parse(text.trim())
+}
+
+/// `<revision>@<RFC 3339>`.
+fn revision_at(text: &str) -> Option<(Revision, Timestamp)> {
+    let (of, at) = text.trim().split_once('@')?;
+    Some((Revision::parse(of)?, time(at)?))
 }
 
 #[cfg(test)]
@@ -245,5 +279,26 @@ mod tests {
             resume: Some((revision('b'), at(7))),
         };
         assert_eq!(Orders::read(&annotations), orders);
+    }
+
+    #[test]
+    fn an_order_that_cannot_be_read_is_named_with_the_shape_that_is_expected() {
+        let annotations = [
+            ("streams.sentry.io/promote", "aaaaaaaaaa"),
+            ("streams.sentry.io/abort", "latest"),
+            ("streams.sentry.io/resume", "bbbbbbbbbb"),
+            ("streams.sentry.io/other", "?"),
+        ];
+        let annotations = annotations
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
+        let expected = [
+            "annotation streams.sentry.io/abort is ignored: its value \"latest\" is not REVISION, ten hex digits as in status.updateRevision",
+            "annotation streams.sentry.io/resume is ignored: its value \"bbbbbbbbbb\" is not REVISION@TIME, as in 0123456789@2027-01-15T08:00:00Z",
+        ];
+        assert_eq!(Orders::unreadable(&annotations), expected);
+        let long = BTreeMap::from([("streams.sentry.io/promote".to_owned(), "x".repeat(9000))]);
+        let told = Orders::unreadable(&long).join("");
+        assert!(told.len() < 300, "{told}");
     }
 }

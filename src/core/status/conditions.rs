@@ -6,12 +6,15 @@ use crate::api::{Condition, ConditionStatus, ConditionType, Reason};
 use crate::core::health::Verdict;
 use crate::core::names::{Ordinal, WorkloadSet};
 use crate::core::observed::{Observed, PodFacts, PodState};
-use crate::core::plan::HoldBy;
+use crate::core::plan::{HoldBy, Orders};
 use crate::core::settings::whole_seconds;
 
 use super::counts::Counts;
 use super::state::{Mode, State};
 use super::{StatusInput, cut};
+
+/// Stands between what is said of annotations that cannot be read, and before the rest of the message.
+pub(super) const BETWEEN_ORDERS: &str = "; ";
 
 /// What a condition says, without the times.
 struct Said {
@@ -106,6 +109,12 @@ impl Subject<'_> {
                 self.state.reason,
                 self.state.message.as_deref().unwrap_or_default(),
             ),
+            // What was written is of an earlier spec.
+            None if !self.input.render_faults.is_empty() => Said {
+                status: ConditionStatus::Unknown,
+                reason: Reason::RenderFailed,
+                message: "the spec cannot be rendered, so that nothing of it was written".to_owned(),
+            },
             None if self.input.outcome.is_none() => self.as_before(ConditionType::Applied, "nothing was written yet"),
             None => said(true, Reason::Applied, "everything was written"),
         }
@@ -144,18 +153,36 @@ impl Subject<'_> {
             "revision {revision}: {} of {} pods updated",
             self.counts.updated, self.counts.wanted
         );
-        if let Some(refusal) = &self.state.refusal {
-            message = format!("{message}; {}", refusal.message);
-        }
-        Said {
+        let mut said = Said {
             status,
             reason,
-            message,
+            message: String::new(),
+        };
+        if let Some(refusal) = &self.state.refusal {
+            message = format!("{message}; {}", refusal.message);
+            // A refusal does not say how the rollout stands; only that time ran out, or that a person holds it, does.
+            if reason == Reason::RolloutProgressing && self.state.mode == Mode::Stalled {
+                said = match previous(self.input, ConditionType::Progressing) {
+                    Some(_) => self.as_before(ConditionType::Progressing, ""),
+                    None => said,
+                };
+            }
         }
+        Said { message, ..said }
     }
 
-    /// Whether the spec or a failure holds the rollout.
+    /// Whether the spec or a failure holds the rollout; and, first, what was meant for it and cannot be read.
     fn rollout_paused(&self) -> Said {
+        let mut said = self.held();
+        let unreadable = Orders::unreadable(&self.input.pipeline.annotations);
+        if !unreadable.is_empty() {
+            let first = unreadable.join(BETWEEN_ORDERS);
+            said.message = [first, said.message].join(BETWEEN_ORDERS);
+        }
+        said
+    }
+
+    fn held(&self) -> Said {
         let mut holds = self.input.facts.holds.iter();
         let reason = |by| match by {
             HoldBy::Paused => Some(Reason::RolloutPaused),

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::api::meta::LABEL_OWNER_UID;
 use crate::api::status::{FailedRevision, RolloutHold, RolloutStatus, SetGenerations, SetReplicas};
-use crate::api::{ConditionType, NoticeReason, Reason, StreamingPipelineStatus};
+use crate::api::{Condition, ConditionType, NoticeReason, Reason, StreamingPipelineStatus};
 
 use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
@@ -29,6 +29,8 @@ use state::{Mode, State};
 pub const MESSAGE_BYTES_MAX: usize = 1024;
 /// Most entries of a list of Pods.
 pub const PODS_MAX: usize = 50;
+/// `rollout.phase` of a pipeline that is being deleted. No phase of the planner, which plans no rollout then.
+const PHASE_DELETING: &str = "Deleting";
 
 /// What a status is computed from.
 #[derive(Clone, Copy, Debug)]
@@ -80,37 +82,55 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
         selector: Some(format!("{LABEL_OWNER_UID}={}", input.pipeline.uid)),
         current_revision: input.facts.current_revision.as_ref().map(ToString::to_string),
         update_revision: input.facts.update_revision.as_ref().map(ToString::to_string),
-        rollout: Some(rollout(input.facts, state.mode)),
+        rollout: Some(rollout(input, state.mode)),
     }
 }
 
 /// What the new status says that the one before did not, where that is worth an Event.
 #[must_use]
 pub fn notices(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -> Vec<Notice> {
-    let ready = |status: &StreamingPipelineStatus| {
-        let condition = status
-            .conditions
-            .iter()
-            .find(|condition| condition.type_ == ConditionType::Ready.as_str());
-        condition.map(|condition| (condition.reason.clone(), condition.message.clone()))
-    };
-    let Some((reason, message)) = ready(next) else {
-        return Vec::new();
-    };
-    if ready(previous).is_some_and(|(before, _)| before == reason) {
-        return Vec::new();
+    let refused = refused(previous, next);
+    refused.into_iter().chain(ignored(previous, next)).collect()
+}
+
+/// `Ready` became false for a reason that is an Event too.
+fn refused(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -> Option<Notice> {
+    let is = condition(next, ConditionType::Ready)?;
+    let was = condition(previous, ConditionType::Ready);
+    if was.is_some_and(|was| was.reason == is.reason) {
+        return None;
     }
     let notable = [
         (Reason::RenderFailed, NoticeReason::RenderFailed),
         (Reason::NameCollision, NoticeReason::NameCollision),
+        (Reason::ApiRejected, NoticeReason::ApiRejected),
+        (Reason::Forbidden, NoticeReason::Forbidden),
+        (Reason::QuotaExceeded, NoticeReason::QuotaExceeded),
     ];
-    let notable = notable.into_iter().filter(|(of, _)| of.as_str() == reason);
-    notable
-        .map(|(_, reason)| Notice {
-            reason,
-            message: message.clone(),
-        })
-        .collect()
+    let (_, reason) = notable.into_iter().find(|(of, _)| of.as_str() == is.reason)?;
+    Some(Notice {
+        reason,
+        message: is.message.clone(),
+    })
+}
+
+/// An annotation that cannot be read was not named before. [`conditions`] names them first, so that none is cut off.
+fn ignored(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -> Vec<Notice> {
+    let said = |status| condition(status, ConditionType::RolloutPaused).map_or("", |is| is.message.as_str());
+    let sentences = said(next).split(conditions::BETWEEN_ORDERS);
+    let new = sentences.filter(|sentence| sentence.starts_with("annotation ") && !said(previous).contains(sentence));
+    new.map(|sentence| Notice {
+        reason: NoticeReason::OrderIgnored,
+        message: sentence.to_owned(),
+    })
+    .collect()
+}
+
+fn condition(status: &StreamingPipelineStatus, type_: ConditionType) -> Option<&Condition> {
+    status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == type_.as_str())
 }
 
 /// The generation last given to each place. One whose create was refused was not given: the next try has the same name, so
@@ -136,11 +156,13 @@ fn generations(facts: &Facts, outcome: Option<&Outcome>) -> Option<SetGeneration
     (generations != SetGenerations::default()).then_some(generations)
 }
 
-fn rollout(facts: &Facts, mode: Mode) -> RolloutStatus {
+fn rollout(input: &StatusInput<'_>, mode: Mode) -> RolloutStatus {
+    let facts = input.facts;
     // A rollout that only a person can get on is not progressing, whatever the Pods wait for.
     let phase = match (mode, facts.phase) {
-        (Mode::Stalled, Phase::Progressing | Phase::AwaitingAnalysis) => Phase::Stalled,
-        (_, phase) => phase,
+        _ if input.pipeline.deleting => PHASE_DELETING,
+        (Mode::Stalled, Phase::Progressing | Phase::AwaitingAnalysis) => Phase::Stalled.as_str(),
+        (_, phase) => phase.as_str(),
     };
     let hold = |hold: &Hold| {
         let (by, reason) = hold.by.words();
@@ -152,7 +174,7 @@ fn rollout(facts: &Facts, mode: Mode) -> RolloutStatus {
         }
     };
     RolloutStatus {
-        phase: phase.as_str().to_owned(),
+        phase: phase.to_owned(),
         holds: facts.holds.iter().map(hold).collect(),
         gate_opened_for: facts.gate_opened_for.as_ref().map(ToString::to_string),
         failed_revision: facts.failed.as_ref().map(|failed| FailedRevision {

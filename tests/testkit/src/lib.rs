@@ -30,6 +30,7 @@ pub mod operator;
 pub mod pki;
 pub mod pods;
 pub mod ports;
+pub mod prometheus;
 pub mod proxy;
 pub mod stages;
 pub mod users;

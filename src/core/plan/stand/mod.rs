@@ -26,6 +26,8 @@ pub(super) struct Stand {
     pub(super) goal: Goal,
     /// Whether the first Pod of the wanted revision is to be sent as a dry run now.
     pub(super) dry_run: bool,
+    /// Whether this is the pass that finds the revision to be new.
+    pub(super) is_new: bool,
     /// When something changes by time alone.
     pub(super) wakes: Vec<Timestamp>,
 }
@@ -132,6 +134,7 @@ impl Judge<'_> {
             facts,
             goal,
             dry_run,
+            is_new: self.is_new,
             wakes,
         }
     }

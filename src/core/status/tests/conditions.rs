@@ -1,5 +1,4 @@
 use super::*;
-use crate::api::NoticeReason;
 
 // Ready, Progressing, then Reconciling, Stalled, Available.
 #[test]
@@ -93,7 +92,16 @@ fn a_spec_that_cannot_be_rendered_names_its_faults() {
         scene.ready(5),
         "the spec cannot be rendered: spec.segment_id: there are 2 segments"
     );
-    assert_eq!(condition(&scene.status(5), "Rendered").status, "False");
+    let status = scene.status(5);
+    assert_eq!(condition(&status, "Rendered").status, "False");
+    let applied = condition(&status, "Applied");
+    assert_eq!(
+        (applied.status.as_str(), applied.message.as_str()),
+        (
+            "Unknown",
+            "the spec cannot be rendered, so that nothing of it was written"
+        )
+    );
 }
 
 #[test]
@@ -109,9 +117,6 @@ fn a_collision_names_the_holder() {
         ("False", "NameCollision"),
         "nothing may be written, so nothing says that all was"
     );
-    let told = notices(&StreamingPipelineStatus::default(), &scene.status(5));
-    assert_eq!(told[0].reason, NoticeReason::NameCollision);
-    assert_eq!(notices(&scene.status(5), &scene.status(6)), vec![], "told once");
 }
 
 #[test]
@@ -280,6 +285,8 @@ fn a_pipeline_that_is_being_deleted_names_the_pod_that_it_waits_for() {
     );
     scene.case.observed.pods.clear();
     assert_eq!(scene.ready(5), "the pipeline is being deleted");
+    let rollout = scene.status(5).rollout.expect("a rollout");
+    assert_eq!(rollout.phase, "Deleting", "not what it was before");
 }
 
 #[test]

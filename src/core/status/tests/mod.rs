@@ -1,7 +1,9 @@
 //! The status of a pass, on the smallest pipeline that shows it.
 
 mod conditions;
+mod notices;
 mod numbers;
+mod table;
 
 use crate::api::{Condition, StreamingPipelineStatus};
 use crate::core::names::PodName;

@@ -5,6 +5,7 @@
 //! runtime, so that it outlives the test that came first; clients do, so each test makes its own.
 
 mod servers;
+mod stored;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,6 +95,7 @@ const KUBECTL_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct ControlPlane {
     folder: PathBuf,
     url: String,
+    etcd_url: String,
     users: Users,
     audit: Audit,
     /// In the order in which they end: those that would complain about a missing API server first.
@@ -125,6 +127,7 @@ impl ControlPlane {
         let mut plane = Self {
             folder,
             url,
+            etcd_url,
             users,
             audit,
             children: vec![api_server, etcd],
@@ -152,6 +155,15 @@ impl ControlPlane {
             servers::nodes(&self.admin().await?, options.nodes, START).await?;
         }
         Ok(())
+    }
+
+    /// Starts the controller manager of a control plane that was started without, for who installs kinds first: it learns
+    /// of new ones only every 30 s. It ends when the answer is dropped.
+    ///
+    /// # Errors
+    /// When its kubeconfig cannot be written or it cannot be started.
+    pub fn start_controller_manager(&self) -> Result<Running> {
+        servers::controller_manager(&self.folder, &self.kubeconfig(users::CONTROLLER_MANAGER)?)
     }
 
     /// Ends the servers in order and waits for that.

@@ -184,6 +184,8 @@ pub(super) fn controller_manager(folder: &Path, kubeconfig: &Path) -> Result<Run
         "--kube-api-burst=4000",
     ]);
     command.arg(format!("--controllers={CONTROLLERS}"));
+    // Every 15 s otherwise.
+    command.arg("--horizontal-pod-autoscaler-sync-period=1s");
     Running::start(
         "kube-controller-manager",
         &command,
