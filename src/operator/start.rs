@@ -101,6 +101,15 @@ impl Rights {
                 for resource in ["pods", "configmaps"] {
                     rights.add("", resource, &["get", "list", "watch", "create", "delete"], place, None);
                 }
+                if settings.legacy.takeover {
+                    rights.add(
+                        "apps",
+                        "deployments",
+                        &["list", "watch", "patch", "delete"],
+                        place,
+                        None,
+                    );
+                }
                 // The namespace itself, which a Role within it may grant.
                 rights.add("", "namespaces", &["get"], place, place);
             }

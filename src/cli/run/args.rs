@@ -117,6 +117,14 @@ pub(in crate::cli) struct RunArgs {
     /// there.
     #[arg(long, env = "STREAMS_WORKLOAD_ACCESS_CHECK", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
     pub(super) workload_access_check: String,
+    /// Whether pipelines of the Python operator are taken over: its Deployments are scaled down step by step, its
+    /// finalizers removed.
+    #[arg(long, env = "STREAMS_LEGACY_TAKEOVER", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
+    pub(super) legacy_takeover: String,
+    /// Namespace in which the Python operator ran its Deployments (its WORKLOAD_NAMESPACE), for pipelines whose status
+    /// does not say.
+    #[arg(long, env = "STREAMS_LEGACY_NAMESPACE", value_name = "NAMESPACE")]
+    pub(super) legacy_namespace: Option<String>,
     /// Most creates and deletes of Pods at once, over all pipelines.
     #[arg(
         long,

@@ -9,7 +9,7 @@ mod world;
 use jiff::{SignedDuration, Timestamp};
 
 use super::names::Revision;
-use super::plan::{Action, CreateReason, DeleteReason, HoldBy, Phase};
+use super::plan::{Action, CreateReason, DeleteReason, HoldBy, Phase, ScaleLegacy};
 use super::settings::later;
 use super::valid::ValidPipeline;
 
@@ -48,6 +48,8 @@ pub struct Step {
     pub deleted: Vec<(String, DeleteReason)>,
     /// Pods that are created, by name.
     pub created: Vec<(String, CreateReason)>,
+    /// Deployments of the Python operator off which consumers are taken.
+    pub scaled: Vec<ScaleLegacy>,
     /// Consumers available once that is done and no new Pod is available yet.
     pub available: usize,
     /// Whether a RolloutAnalysis must pass before this step.

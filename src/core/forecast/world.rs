@@ -10,7 +10,7 @@ use crate::api::StreamingPipelineStatus;
 use crate::core::health::{Health, Verdict};
 use crate::core::in_flight::Ledger;
 use crate::core::names::{BaseName, PodName, REPLICAS_MAX, Revision, WorkloadSet};
-use crate::core::observed::{NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodState};
+use crate::core::observed::{Legacy, NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodState};
 use crate::core::plan::{
     Action, ActionResult, AnalysisVerdict, Bases, Decision, HoldBy, Input, Outcome, Phase, Wanted, decide,
 };
@@ -67,6 +67,7 @@ impl World {
                 in_the_way: BTreeSet::new(),
                 collision: None,
                 namespace: NamespaceState::Active,
+                legacy: Legacy::default(),
             },
             status: StreamingPipelineStatus::default(),
             ledger: Ledger::default(),
@@ -196,6 +197,9 @@ impl World {
             }
             // No Pod runs in another namespace here.
             Action::AddFinalizer | Action::RemoveFinalizer => {}
+            Action::ScaleLegacy(scale) => step.scaled.push(scale.clone()),
+            // Done by `Observed::after`.
+            Action::DeleteLegacy { .. } | Action::DeleteLegacyConfigMap { .. } | Action::RemoveLegacyMarks => {}
         }
     }
 

@@ -8,7 +8,7 @@ use crate::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::health::{Health, Verdict, WaitingReason};
 use crate::core::in_flight::Ledger;
 use crate::core::names::{BaseName, PodName, Revision};
-use crate::core::observed::{NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodFacts, PodState};
+use crate::core::observed::{Legacy, NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodFacts, PodState};
 use crate::core::settings::Settings;
 
 use super::wanted::Wanted;
@@ -194,6 +194,7 @@ pub(crate) fn observed(pods: Vec<PodBuilder>, stored_revisions: &str) -> Observe
         in_the_way: BTreeSet::new(),
         collision: None,
         namespace: NamespaceState::Active,
+        legacy: Legacy::default(),
     }
 }
 
@@ -296,6 +297,10 @@ fn short(action: &super::Action) -> String {
         Action::DeletePod(delete) => format!("-{}", delete.name),
         Action::DeleteConfigMap { name, .. } => format!("-map:{name}"),
         Action::DeleteRevision { name, .. } => format!("-revision:{name}"),
+        Action::ScaleLegacy(scale) => format!("{}:{}>{}", scale.name, scale.from, scale.to),
+        Action::DeleteLegacy { name, .. } => format!("-deployment:{name}"),
+        Action::DeleteLegacyConfigMap { name, .. } => format!("-legacy-map:{name}"),
+        Action::RemoveLegacyMarks => "-marks".to_owned(),
         Action::MarkCompleted { revision, .. } => format!("completed:{}", digit(revision)),
     }
 }

@@ -105,6 +105,12 @@ pub fn of_outcome(outcome: &Outcome) -> Vec<Notice> {
                 plan.name, plan.failures
             ),
         }),
+        Action::DeleteLegacy { namespace, name, .. } => Some(Notice {
+            reason: NoticeReason::LegacyWorkloadRemoved,
+            message: format!(
+                "Deployment {namespace}/{name} of the Python operator has no Pods any more and is deleted"
+            ),
+        }),
         Action::DeletePod(delete) if delete.force => Some(Notice {
             reason: NoticeReason::PodForceDeleted,
             message: format!("Pod {} did not end and was deleted with grace period 0", delete.name),

@@ -52,17 +52,20 @@ impl State {
         state
     }
 
-    /// Whether nothing at all is written for the pipeline, though nothing was refused.
+    /// Whether something is not written for the pipeline, though nothing was refused.
     pub(super) const fn bars_every_write(&self) -> bool {
-        matches!(self.reason, Reason::NameCollision | Reason::NamespaceTerminating)
+        matches!(
+            self.reason,
+            Reason::NameCollision
+                | Reason::NamespaceTerminating
+                | Reason::LegacyUnreadable
+                | Reason::LegacyOperatorRunning
+        )
     }
 
     /// Whether something else than a refusal is said to be the cause.
     const fn is_blocked(&self) -> bool {
-        matches!(
-            self.reason,
-            Reason::RenderFailed | Reason::NameCollision | Reason::NamespaceTerminating
-        )
+        self.bars_every_write() || matches!(self.reason, Reason::RenderFailed)
     }
 }
 
@@ -106,19 +109,35 @@ fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
     }
     let namespace = &input.pipeline.workload_namespace;
     let message = match observed.namespace {
-        NamespaceState::Active => return None,
+        NamespaceState::Active => return legacy(observed),
         NamespaceState::Terminating => format!("namespace {namespace} is being deleted"),
         NamespaceState::Missing => format!("namespace {namespace} does not exist; create it"),
     };
     Some(stalled(Reason::NamespaceTerminating, Some(message)))
 }
 
+/// What keeps the operator from moving the pipeline here.
+fn legacy(observed: &Observed) -> Option<State> {
+    if let Some(why) = &observed.legacy.unreadable {
+        return Some(stalled(Reason::LegacyUnreadable, Some(why.clone())));
+    }
+    let why = observed.legacy_operator()?;
+    let message = format!(
+        "{why}; the move stops. Stop the Python operator, then let its numbers count: kubectl annotate deployment -A -l \
+         pipeline.streams.sentry.io/owner-uid --overwrite streams.sentry.io/legacy-replicas=999"
+    );
+    Some(stalled(Reason::LegacyOperatorRunning, Some(message)))
+}
+
 /// What a pipeline that is being deleted waits for.
 fn deleting(observed: &Observed) -> String {
+    if let Some(why) = &observed.legacy.unreadable {
+        return format!("the pipeline is being deleted, but {why}");
+    }
     let mut left = observed
         .pods
         .iter()
-        .filter(|pod| pod.owner == Owner::Ours && pod.state != PodState::Gone);
+        .filter(|pod| pod.owner != Owner::Predecessor && pod.state != PodState::Gone);
     match (left.next(), left.count()) {
         (None, _) => "the pipeline is being deleted".to_owned(),
         (Some(pod), 0) => format!("the pipeline is being deleted; Pod {} has not ended yet", pod.name),
@@ -216,6 +235,12 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     if predecessor {
         return working(Reason::WaitingForPredecessor);
     }
+    if let Some(message) = moving(observed) {
+        return State {
+            message: Some(message),
+            ..working(Reason::RollingOut)
+        };
+    }
     if input.facts.holds.iter().any(|hold| hold.by == HoldBy::GateCanary) {
         return working(Reason::AwaitingCanary);
     }
@@ -233,6 +258,21 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     let broken = |pod: &PodFacts| pod.state == PodState::Ended || (pod.is_live() && again(pod));
     let healing = observed.pods.iter().any(broken);
     working(if healing { Reason::Healing } else { Reason::Scaling })
+}
+
+/// How far the move from the Python operator, or from another namespace, is.
+fn moving(observed: &Observed) -> Option<String> {
+    let legacy = &observed.legacy;
+    if let Some(deployment) = legacy.deployments.iter().max_by_key(|deployment| deployment.live()) {
+        let (left, what) = (legacy.live(), deployment.in_words());
+        return Some(format!(
+            "moves from the Python operator: {left} consumers are still to be taken off {what}"
+        ));
+    }
+    let pods = observed.pods.iter().filter(|pod| pod.owner == Owner::OldNamespace);
+    let left = pods.count();
+    let namespace = legacy.old_namespace.as_ref().filter(|_| left > 0)?;
+    Some(format!("moves from namespace {namespace}: {left} Pods are still there"))
 }
 
 fn hold_message(input: &StatusInput<'_>, by: HoldBy) -> Option<String> {
