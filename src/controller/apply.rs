@@ -163,6 +163,7 @@ async fn carry_out(ctx: &Context, view: &View, action: &Action) -> ActionResult 
         Action::DeletePod(delete) => pods::delete(ctx, view, delete).await,
         Action::DeleteConfigMap { name, uid, why: _ } => objects::delete_config_map(ctx, view, name, uid).await,
         Action::DeleteRevision { name, uid, why: _ } => objects::delete_revision(ctx, view, name, uid).await,
+        Action::ClaimLegacy(claim) => legacy::claim(ctx, view, claim).await,
         Action::ScaleLegacy(scale) => legacy::scale(ctx, scale).await,
         Action::DeleteLegacy { namespace, name, uid } => legacy::delete_deployment(ctx, namespace, name, uid).await,
         Action::DeleteLegacyConfigMap { namespace, name, uid } => {

@@ -49,7 +49,8 @@ impl Kind {
             Action::CreatePod(_) => Self::CreatePod,
             Action::DeletePod(_) => Self::DeletePod,
             Action::DeleteConfigMap { .. } | Action::DeleteRevision { .. } => Self::DeleteObject,
-            Action::ScaleLegacy(_)
+            Action::ClaimLegacy(_)
+            | Action::ScaleLegacy(_)
             | Action::DeleteLegacy { .. }
             | Action::DeleteLegacyConfigMap { .. }
             | Action::RemoveLegacyMarks => Self::Legacy,

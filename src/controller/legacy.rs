@@ -13,20 +13,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ObjectMeta, PartialObjectMeta};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::context::Context;
 use super::errors::{Class, Failure};
 use super::gather::View;
 use crate::api::StoredPipeline;
 use crate::api::meta::{
-    ANNOTATION_LEGACY_REPLICAS, FIELD_MANAGER_LEGACY, LABEL_LEGACY_OWNER_UID, LABEL_MANAGED_BY, LABEL_OWNER_UID,
+    ANNOTATION_LEGACY_CLAIMED, ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_REPLICAS, ANNOTATION_OWNER_NAME,
+    ANNOTATION_OWNER_NAMESPACE, FIELD_MANAGER_LEGACY, LABEL_LEGACY_OWNER_UID, LABEL_MANAGED_BY, LABEL_OWNER_UID,
     MANAGED_BY_VALUE, owner_uid,
 };
 use crate::caches::owner_of;
 use crate::core::observed::legacy::is_mark;
 use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, PipelineFacts};
-use crate::core::plan::{ActionResult, ScaleLegacy, Wanted};
+use crate::core::plan::{ActionResult, ClaimLegacy, ScaleLegacy, Wanted};
 
 /// Both labels by which the Python operator said whose an object is.
 const OWNER_LABELS: [&str; 2] = [LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID];
@@ -295,6 +296,24 @@ fn selector(selector: &LabelSelector) -> String {
         .join(",")
 }
 
+/// Notes on a Deployment that it is left to this operator. What the Python operator would write again goes, and the
+/// pipeline's name stays under our own keys.
+pub(super) async fn claim(ctx: &Context, view: &View, claim: &ClaimLegacy) -> ActionResult {
+    let again = if claim.again { " again" } else { "" };
+    let annotations = json!({
+        ANNOTATION_LEGACY_REPLICAS: claim.replicas.to_string(),
+        ANNOTATION_LEGACY_CLAIMED: format!("{}{again}", claim.at),
+        ANNOTATION_LEGACY_OWNER_NAME: null,
+        ANNOTATION_OWNER_NAME: view.pipeline.name,
+        ANNOTATION_OWNER_NAMESPACE: view.pipeline.namespace,
+    });
+    let patch = json!({
+        "metadata": { "uid": claim.uid, "resourceVersion": claim.resource_version, "annotations": annotations },
+    });
+    let what = format!("claim Deployment {}/{}", claim.namespace, claim.name);
+    patch_deployment(ctx, &what, &claim.namespace, &claim.name, patch).await
+}
+
 /// Takes consumers off a Deployment, if it is as it was when that was decided.
 pub(super) async fn scale(ctx: &Context, scale: &ScaleLegacy) -> ActionResult {
     let patch = json!({
@@ -305,16 +324,17 @@ pub(super) async fn scale(ctx: &Context, scale: &ScaleLegacy) -> ActionResult {
         },
         "spec": { "replicas": scale.to },
     });
+    let what = format!("scale Deployment {}/{} to {}", scale.namespace, scale.name, scale.to);
+    patch_deployment(ctx, &what, &scale.namespace, &scale.name, patch).await
+}
+
+async fn patch_deployment(ctx: &Context, what: &str, namespace: &str, name: &str, patch: Value) -> ActionResult {
     let params = PatchParams {
         field_manager: Some(FIELD_MANAGER_LEGACY.to_owned()),
         ..PatchParams::default()
     };
-    let api = Api::<Deployment>::namespaced(ctx.client.clone(), &scale.namespace);
-    let what = format!("scale Deployment {}/{} to {}", scale.namespace, scale.name, scale.to);
-    match ctx
-        .ask(&what, api.patch(&scale.name, &params, &Patch::Merge(patch)))
-        .await
-    {
+    let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
+    match ctx.ask(what, api.patch(name, &params, &Patch::Merge(patch))).await {
         Ok(_) => ActionResult::Done,
         Err(failure) => result(&failure, ActionResult::AlreadyOurs),
     }

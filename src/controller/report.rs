@@ -66,6 +66,10 @@ fn in_words(action: &Action) -> String {
         }
         Action::DeleteConfigMap { name, why, .. } => format!("delete ConfigMap {name} ({why:?})"),
         Action::DeleteRevision { name, why, .. } => format!("delete ControllerRevision {name} ({why:?})"),
+        Action::ClaimLegacy(claim) => format!(
+            "claim Deployment {}/{} at {} replicas",
+            claim.namespace, claim.name, claim.replicas
+        ),
         Action::ScaleLegacy(scale) => format!(
             "scale Deployment {}/{} from {} to {}",
             scale.namespace, scale.name, scale.from, scale.to

@@ -125,6 +125,10 @@ pub(in crate::cli) struct RunArgs {
     /// does not say.
     #[arg(long, env = "STREAMS_LEGACY_NAMESPACE", value_name = "NAMESPACE")]
     pub(super) legacy_namespace: Option<String>,
+    /// How long a Deployment of the Python operator must have been left alone before consumers are taken off it. That
+    /// operator applies its Deployments again every 60 s, and later when it is busy.
+    #[arg(long, env = "STREAMS_LEGACY_GRACE", value_name = "DURATION", default_value = "90s")]
+    pub(super) legacy_grace: String,
     /// Most creates and deletes of Pods at once, over all pipelines.
     #[arg(
         long,

@@ -246,6 +246,7 @@ impl Faults {
             waiting_grace: signed("--waiting-grace", &args.waiting_grace),
             terminating_grace: signed("--terminating-grace", &args.terminating_grace),
             gate_grace: signed("--gate-grace", &args.gate_grace),
+            legacy_grace: signed("--legacy-grace", &args.legacy_grace),
             backoff_base: signed("--backoff-base", &args.backoff_base),
             backoff_max: signed("--backoff-max", &args.backoff_max),
             backoff_reset: signed("--backoff-reset", &args.backoff_reset),

@@ -199,7 +199,10 @@ impl World {
             Action::AddFinalizer | Action::RemoveFinalizer => {}
             Action::ScaleLegacy(scale) => step.scaled.push(scale.clone()),
             // Done by `Observed::after`.
-            Action::DeleteLegacy { .. } | Action::DeleteLegacyConfigMap { .. } | Action::RemoveLegacyMarks => {}
+            Action::ClaimLegacy(_)
+            | Action::DeleteLegacy { .. }
+            | Action::DeleteLegacyConfigMap { .. }
+            | Action::RemoveLegacyMarks => {}
         }
     }
 

@@ -11,11 +11,11 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::pods::Context;
-use super::{Observed, Owner, PipelineFacts, PodState, created};
+use super::{Observed, Owner, PipelineFacts, PodState};
 use crate::api::meta;
 use crate::core::names::WorkloadSet;
 use crate::core::plan::{Action, Wanted};
-use crate::core::settings::Settings;
+use crate::core::settings::{Settings, later};
 
 /// Label by which the Deployment controller tells the ReplicaSets of a Deployment apart; it is a part of their names.
 const POD_TEMPLATE_HASH: &str = "pod-template-hash";
@@ -54,10 +54,12 @@ pub struct LegacyDeployment {
     pub given: usize,
     /// The number that was last written to it here; `None` when none was.
     pub wrote: Option<usize>,
-    /// Whether another manager has applied the owner's labels since then.
-    pub relabelled: bool,
-    /// When it was created.
-    pub created: Timestamp,
+    /// Since when it is left to this operator; `None` when it was never claimed.
+    pub claimed: Option<Timestamp>,
+    /// Whether it was claimed again, because somebody had applied it.
+    pub claimed_again: bool,
+    /// Whether the annotation is back that was taken off when it was claimed: somebody has applied it since.
+    pub applied: bool,
     /// The set of its Pods.
     pub set: WorkloadSet,
     /// Whether it is being deleted.
@@ -70,6 +72,28 @@ pub struct LegacyDeployment {
     pub terminating: usize,
     /// When the next of its Pods becomes available by time alone.
     pub available_at: Option<Timestamp>,
+}
+
+/// Whether a Deployment of the Python operator is left to this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Claim {
+    /// It is.
+    #[default]
+    Held,
+    /// It has not been claimed.
+    Due,
+    /// It is not known yet: it has been left alone, but not for long enough.
+    Settling {
+        /// When that is long enough.
+        until: Timestamp,
+        /// Whether somebody had applied it before.
+        again: bool,
+    },
+    /// Somebody else wrote it.
+    Contested {
+        /// When it is claimed again, to find out whether that was the last time.
+        again: Timestamp,
+    },
 }
 
 /// A ConfigMap that is not mounted by Pods of this operator.
@@ -95,7 +119,12 @@ impl LegacyDeployment {
         let deleting = metadata.deletion_timestamp.is_some();
         let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
         let annotations = metadata.annotations.as_ref();
-        let wrote = annotations.and_then(|all| all.get(meta::ANNOTATION_LEGACY_REPLICAS)?.trim().parse().ok());
+        let annotation = |key: &str| annotations.and_then(|all| all.get(key)).map(String::as_str);
+        let wrote = annotation(meta::ANNOTATION_LEGACY_REPLICAS).and_then(|text| text.trim().parse().ok());
+        let claim: Vec<&str> = annotation(meta::ANNOTATION_LEGACY_CLAIMED)
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
         let set = metadata.labels.as_ref().and_then(|labels| labels.get(LEGACY_SET));
         let mut facts = Self {
             namespace: metadata.namespace.clone()?,
@@ -107,8 +136,9 @@ impl LegacyDeployment {
                 usize::try_from(replicas).unwrap_or_default()
             },
             wrote,
-            relabelled: is_relabelled(metadata),
-            created: created(metadata),
+            claimed: claim.first().and_then(|time| time.parse().ok()),
+            claimed_again: claim.len() > 1,
+            applied: annotation(meta::ANNOTATION_LEGACY_OWNER_NAME).is_some(),
             set: set
                 .and_then(|set| WorkloadSet::parse(set))
                 .unwrap_or(WorkloadSet::Primary),
@@ -126,6 +156,23 @@ impl LegacyDeployment {
             facts.count(&context, pod);
         }
         Some(facts)
+    }
+
+    /// Whether it is left to this operator. It must have been left alone for `grace`.
+    #[must_use]
+    pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
+        let Some(claimed) = self.claimed else { return Claim::Due };
+        let until = later(claimed, grace);
+        if self.deleting {
+            Claim::Held
+        } else if self.applied || self.wrote.is_some_and(|wrote| self.given > wrote) {
+            Claim::Contested { again: until }
+        } else if now < until {
+            let again = self.claimed_again;
+            Claim::Settling { until, again }
+        } else {
+            Claim::Held
+        }
     }
 
     /// Its Pods that are neither terminating nor ended.
@@ -180,29 +227,46 @@ impl LegacyDeployment {
     }
 }
 
-/// Whether another manager applied the owner's label later than we last wrote the Deployment.
-fn is_relabelled(metadata: &ObjectMeta) -> bool {
-    let managers = metadata.managed_fields.as_deref().unwrap_or_default();
-    let is_ours = |manager: &Option<String>| {
-        manager
-            .as_deref()
-            .is_some_and(|name| name == meta::FIELD_MANAGER_LEGACY)
-    };
-    let ours = managers.iter().filter(|entry| is_ours(&entry.manager));
-    let Some(written) = ours.filter_map(|entry| entry.time.as_ref()).map(|time| time.0).max() else {
-        return false;
-    };
-    let labels = [meta::LABEL_OWNER_UID, meta::LABEL_LEGACY_OWNER_UID].map(|label| format!("f:{label}"));
-    managers.iter().any(|entry| {
-        let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
-        let applied = fields.and_then(|fields| fields.get("f:metadata")?.get("f:labels"));
-        let has_label = applied.is_some_and(|applied| labels.iter().any(|label| applied.get(label).is_some()));
-        let later = entry.time.as_ref().is_some_and(|time| time.0 > written);
-        !is_ours(&entry.manager) && entry.operation.as_deref() == Some("Apply") && has_label && later
-    })
-}
-
 impl Legacy {
+    /// Whether the Deployments are left to this operator: of the claims the one that is the furthest from it.
+    #[must_use]
+    pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
+        let claims = self.deployments.iter().map(|deployment| deployment.claim(grace, now));
+        let rank = |claim: &Claim| match claim {
+            Claim::Held => 0,
+            Claim::Settling { again: false, .. } => 1,
+            Claim::Due => 2,
+            Claim::Settling { again: true, .. } => 3,
+            Claim::Contested { .. } => 4,
+        };
+        claims.max_by_key(rank).unwrap_or_default()
+    }
+
+    /// Why the move stops, in words: somebody else runs a Deployment.
+    #[must_use]
+    pub fn other_operator(&self, grace: SignedDuration, now: Timestamp) -> Option<String> {
+        self.deployments.iter().find_map(|deployment| {
+            let what = deployment.in_words();
+            let since = deployment
+                .claimed
+                .map(|claimed| claimed.to_string())
+                .unwrap_or_default();
+            match (deployment.claim(grace, now), deployment.wrote) {
+                (Claim::Contested { .. }, Some(wrote)) if deployment.given > wrote => {
+                    let given = deployment.given;
+                    Some(format!(
+                        "{what} was set to {given} replicas after this operator had set {wrote}"
+                    ))
+                }
+                (Claim::Contested { .. }, _) => Some(format!("{what} was applied again after {since}")),
+                (Claim::Settling { again: true, .. }, _) => Some(format!(
+                    "{what} was applied again before {since}, and it may not have been the last time"
+                )),
+                _ => None,
+            }
+        })
+    }
+
     /// Whether finalizers or annotations of the Python operator are on a pipeline.
     #[must_use]
     pub fn marks(pipeline: &ObjectMeta) -> bool {
@@ -252,33 +316,6 @@ impl Observed {
         self
     }
 
-    /// Why the move from the Python operator stops: that operator, or somebody else, still runs its Deployments.
-    #[must_use]
-    pub fn legacy_operator(&self) -> Option<String> {
-        let ours = self
-            .pods
-            .iter()
-            .filter(|pod| pod.owner == Owner::Ours && pod.revision.is_some());
-        let first = ours.filter(|pod| pod.is_live()).map(|pod| pod.created).min();
-        self.legacy.deployments.iter().find_map(|deployment| {
-            let what = deployment.in_words();
-            match deployment.wrote {
-                Some(wrote) if deployment.given > wrote => {
-                    let given = deployment.given;
-                    Some(format!(
-                        "{what} was set to {given} replicas after this operator had set {wrote}"
-                    ))
-                }
-                Some(_) if deployment.relabelled => Some(format!("{what} was applied again by another operator")),
-                // It cannot have been there when our first Pod was made.
-                None if !deployment.deleting && first.is_some_and(|first| deployment.created > first) => {
-                    Some(format!("{what} was made while this operator ran the pipeline"))
-                }
-                _ => None,
-            }
-        })
-    }
-
     /// Whether Pods are there that no revision of ours made: those that the Python operator made itself.
     #[must_use]
     pub(crate) fn has_legacy_pods(&self) -> bool {
@@ -306,6 +343,14 @@ impl Observed {
     pub(super) fn note_legacy(&mut self, action: &Action) {
         let legacy = &mut self.legacy;
         match action {
+            Action::ClaimLegacy(claim) => {
+                for deployment in legacy.deployments.iter_mut().filter(|object| object.uid == claim.uid) {
+                    deployment.claimed = Some(claim.at);
+                    deployment.claimed_again = claim.again;
+                    deployment.wrote = Some(claim.replicas);
+                    deployment.applied = false;
+                }
+            }
             Action::ScaleLegacy(scale) => {
                 for deployment in legacy.deployments.iter_mut().filter(|object| object.uid == scale.uid) {
                     deployment.given = scale.to;

@@ -72,6 +72,9 @@ pub enum Action {
         /// Why.
         why: ObjectReason,
     },
+    /// Note on a Deployment of the Python operator that it is left to this one from now on, with its resourceVersion as
+    /// precondition.
+    ClaimLegacy(ClaimLegacy),
     /// Take consumers off a Deployment of the Python operator, with its resourceVersion as precondition.
     ScaleLegacy(ScaleLegacy),
     /// Delete a Deployment of the Python operator, with its uid as precondition. It stays until its Pods are gone.
@@ -118,6 +121,25 @@ pub struct PodPlan {
     pub failures: u32,
     /// Why it is made.
     pub why: CreateReason,
+}
+
+/// A Deployment of the Python operator to be claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimLegacy {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion, the precondition.
+    pub resource_version: String,
+    /// Its number, which stays.
+    pub replicas: usize,
+    /// The time to write.
+    pub at: Timestamp,
+    /// Whether it was claimed before and then applied by somebody else.
+    pub again: bool,
 }
 
 /// Consumers to be taken off a Deployment of the Python operator.

@@ -297,6 +297,7 @@ fn short(action: &super::Action) -> String {
         Action::DeletePod(delete) => format!("-{}", delete.name),
         Action::DeleteConfigMap { name, .. } => format!("-map:{name}"),
         Action::DeleteRevision { name, .. } => format!("-revision:{name}"),
+        Action::ClaimLegacy(claim) => format!("claim:{}={}", claim.name, claim.replicas),
         Action::ScaleLegacy(scale) => format!("{}:{}>{}", scale.name, scale.from, scale.to),
         Action::DeleteLegacy { name, .. } => format!("-deployment:{name}"),
         Action::DeleteLegacyConfigMap { name, .. } => format!("-legacy-map:{name}"),

@@ -2,17 +2,17 @@
 //!
 //! A step takes consumers off a Deployment and waits until it shows no more Pods than that and none terminating; the
 //! Pods of ours follow in a later pass, as for any empty place. Nothing is remembered: how far the move is stands on the
-//! Deployments. Must never take one while the Deployments still show a Pod of the step before, and never write at all
-//! while somebody else runs them.
+//! Deployments. Must never take one while the Deployments still show a Pod of the step before, nor while it is not sure
+//! that nobody else runs them: a Deployment is claimed first, and must then have been left alone for a while.
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::core::observed::{LegacyDeployment, Observed, Owner};
-use crate::core::settings::later;
+use crate::core::observed::{Claim, LegacyDeployment, Observed, Owner};
+use crate::core::settings::{Settings, later, whole_seconds};
 
-use super::decision::{Action, ScaleLegacy};
-use super::order;
+use super::decision::{Action, ClaimLegacy, ScaleLegacy};
 use super::pass::Pass;
+use super::{Input, order};
 
 /// When Deployments are looked at again whose Pods are on their way out; their end is no event of the Deployment.
 pub(super) const LOOK_AGAIN: SignedDuration = SignedDuration::from_secs(1);
@@ -25,7 +25,7 @@ const LOOK_SELDOM: SignedDuration = SignedDuration::from_secs(30);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books<'a> {
     deployments: Vec<Book<'a>>,
-    /// Somebody else runs them.
+    /// Not all of them are left to this operator.
     stopped: bool,
 }
 
@@ -37,14 +37,14 @@ struct Book<'a> {
 }
 
 impl<'a> Books<'a> {
-    pub(super) fn new(observed: &'a Observed) -> Self {
+    pub(super) fn new(observed: &'a Observed, settings: &Settings, now: Timestamp) -> Self {
         let deployments = observed.legacy.deployments.iter().map(|seen| Book {
             seen,
             given: seen.given,
         });
         Self {
             deployments: deployments.collect(),
-            stopped: observed.legacy_operator().is_some(),
+            stopped: observed.legacy.claim(settings.legacy_grace, now) != Claim::Held,
         }
     }
 
@@ -170,9 +170,10 @@ pub(super) fn write(pass: &mut Pass<'_>) {
     pass.actions.extend(scales);
 }
 
-/// What is removed, and when it is looked again. A Deployment goes when it has no Pods; before the last one what its Pods
-/// mounted, for nothing tells of that afterwards; and when all is gone, the marks of the Python operator.
-pub(super) fn removals(observed: &Observed, now: Timestamp, actions: &mut Vec<Action>, wakes: &mut Vec<Timestamp>) {
+/// What is claimed and removed, and when it is looked again. A Deployment goes when it has no Pods; before the last one
+/// what its Pods mounted, for nothing tells of that afterwards; and when all is gone, the marks of the Python operator.
+pub(super) fn removals(input: &Input<'_>, now: Timestamp, actions: &mut Vec<Action>, wakes: &mut Vec<Timestamp>) {
+    let (observed, grace) = (input.observed, input.settings.legacy_grace);
     let legacy = &observed.legacy;
     wakes.extend(look_again(observed).map(|wait| later(now, wait)));
     wakes.extend(
@@ -181,7 +182,15 @@ pub(super) fn removals(observed: &Observed, now: Timestamp, actions: &mut Vec<Ac
             .iter()
             .filter_map(|deployment| deployment.available_at),
     );
-    if legacy.unreadable.is_some() || observed.legacy_operator().is_some() {
+    for deployment in &legacy.deployments {
+        match deployment.claim(grace, now) {
+            Claim::Held => {}
+            Claim::Due => actions.push(claim(deployment, now)),
+            Claim::Contested { again } if again <= now => actions.push(claim(deployment, now)),
+            Claim::Settling { until: again, .. } | Claim::Contested { again } => wakes.push(again),
+        }
+    }
+    if legacy.unreadable.is_some() || legacy.claim(grace, now) != Claim::Held {
         return;
     }
     let over = legacy.deployments.iter().all(LegacyDeployment::is_empty) && !has_pods(observed);
@@ -200,6 +209,18 @@ pub(super) fn removals(observed: &Observed, now: Timestamp, actions: &mut Vec<Ac
     }
 }
 
+fn claim(deployment: &LegacyDeployment, now: Timestamp) -> Action {
+    Action::ClaimLegacy(ClaimLegacy {
+        namespace: deployment.namespace.clone(),
+        name: deployment.name.clone(),
+        uid: deployment.uid.clone(),
+        resource_version: deployment.resource_version.clone(),
+        replicas: deployment.given,
+        at: whole_seconds(now),
+        again: deployment.claimed.is_some(),
+    })
+}
+
 /// Whether Pods are there that the Python operator made itself, or that run in the old namespace.
 fn has_pods(observed: &Observed) -> bool {
     observed.has_legacy_pods() || observed.pods.iter().any(|pod| pod.owner == Owner::OldNamespace)
@@ -208,16 +229,18 @@ fn has_pods(observed: &Observed) -> bool {
 /// When it is looked again at what no event tells of.
 pub(super) fn look_again(observed: &Observed) -> Option<SignedDuration> {
     let legacy = &observed.legacy;
-    if legacy.unreadable.is_some() || observed.legacy_operator().is_some() {
+    if legacy.unreadable.is_some() {
         return Some(LOOK_SELDOM);
     }
     let moves = |deployment: &LegacyDeployment| {
         deployment.shown() > deployment.given || deployment.terminating > 0 || deployment.is_empty()
     };
-    if legacy.deployments.iter().any(moves) || observed.is_in_old_namespace() {
+    let pods = observed.pods.iter().any(|pod| pod.owner == Owner::OldNamespace);
+    if legacy.deployments.iter().any(moves) || pods {
         return Some(LOOK_AGAIN);
     }
-    (!legacy.deployments.is_empty() || !legacy.config_maps.is_empty()).then_some(LOOK_LATER)
+    let left = !legacy.deployments.is_empty() || !legacy.config_maps.is_empty();
+    (left || observed.is_in_old_namespace()).then_some(LOOK_LATER)
 }
 
 /// Deletes the ConfigMaps that no other pipeline's Deployment mounts.

@@ -42,7 +42,9 @@ use pass::Pass;
 use stand::Stand;
 
 pub use backoff::{failures_after, next_try};
-pub use decision::{Action, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan, ScaleLegacy};
+pub use decision::{
+    Action, ClaimLegacy, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan, ScaleLegacy,
+};
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 pub use notices::Notice;
 pub use outcome::{ActionResult, Outcome};
@@ -120,7 +122,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         }
         wakes.append(&mut pass.wakes);
         actions = around(input, wanted, &facts, pass.actions, now);
-        legacy::removals(input.observed, now, &mut actions, &mut wakes);
+        legacy::removals(input, now, &mut actions, &mut wakes);
     }
     if input.observed.namespace != NamespaceState::Active {
         wakes.push(later(now, NAMESPACE_LOOK_AGAIN));

@@ -52,7 +52,7 @@ impl<'a> Pass<'a> {
         let fleet = Fleet::new(observed);
         Self {
             numbers: Numbers::of(&goal, &fleet),
-            legacy: Books::new(observed),
+            legacy: Books::new(observed, settings, now),
             goal,
             fleet,
             wanted,

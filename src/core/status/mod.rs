@@ -59,7 +59,7 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
     let after = input.outcome.map(|outcome| input.observed.after(outcome, now));
     let observed = after.as_ref().unwrap_or(input.observed);
     let counts = Counts::new(input, observed);
-    let state = State::of(input, observed, &counts);
+    let state = State::of(input, observed, &counts, now);
     let set = |set| input.wanted.map(|wanted| i32::from(wanted.count(set)));
     StreamingPipelineStatus {
         observed_generation: input.pipeline.generation,

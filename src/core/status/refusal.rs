@@ -77,6 +77,10 @@ fn what(action: &Action) -> String {
         Action::DeletePod(delete) => format!("deleting Pod {}", delete.name),
         Action::DeleteConfigMap { name, .. } => format!("deleting ConfigMap {name}"),
         Action::DeleteRevision { name, .. } => format!("deleting ControllerRevision {name}"),
+        Action::ClaimLegacy(claim) => format!(
+            "claiming Deployment {}/{} of the Python operator",
+            claim.namespace, claim.name
+        ),
         Action::ScaleLegacy(scale) => format!(
             "taking consumers off Deployment {}/{} of the Python operator",
             scale.namespace, scale.name

@@ -1,9 +1,11 @@
 //! The one state that all conditions are derived from, so that they can never contradict each other.
 
+use jiff::Timestamp;
+
 use crate::api::{ConditionStatus, Reason};
 use crate::core::health::Verdict;
 use crate::core::names::Revision;
-use crate::core::observed::{NamespaceState, Observed, Owner, PodFacts, PodState};
+use crate::core::observed::{Claim, NamespaceState, Observed, Owner, PodFacts, PodState};
 use crate::core::plan::{HoldBy, Phase};
 
 use super::StatusInput;
@@ -38,8 +40,10 @@ pub(super) enum Mode {
 
 impl State {
     /// The first that applies.
-    pub(super) fn of(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> Self {
-        let mut state = blocked(input, observed).unwrap_or_else(|| rollout(input, observed, counts));
+    pub(super) fn of(input: &StatusInput<'_>, observed: &Observed, counts: &Counts, now: Timestamp) -> Self {
+        let state = blocked(input, observed).or_else(|| legacy(input, observed, now));
+        let state = state.or_else(|| moving(input, observed, now));
+        let mut state = state.unwrap_or_else(|| rollout(input, observed, counts));
         state.refusal = Refusal::of(input);
         if let Some(refusal) = state.refusal.clone().filter(|_| !state.is_blocked()) {
             state.message = Some(refusal.message.clone());
@@ -109,7 +113,7 @@ fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
     }
     let namespace = &input.pipeline.workload_namespace;
     let message = match observed.namespace {
-        NamespaceState::Active => return legacy(observed),
+        NamespaceState::Active => return None,
         NamespaceState::Terminating => format!("namespace {namespace} is being deleted"),
         NamespaceState::Missing => format!("namespace {namespace} does not exist; create it"),
     };
@@ -117,14 +121,16 @@ fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
 }
 
 /// What keeps the operator from moving the pipeline here.
-fn legacy(observed: &Observed) -> Option<State> {
+fn legacy(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<State> {
     if let Some(why) = &observed.legacy.unreadable {
         return Some(stalled(Reason::LegacyUnreadable, Some(why.clone())));
     }
-    let why = observed.legacy_operator()?;
+    let grace = input.settings.legacy_grace;
+    let why = observed.legacy.other_operator(grace, now)?;
     let message = format!(
-        "{why}; the move stops. Stop the Python operator, then let its numbers count: kubectl annotate deployment -A -l \
-         pipeline.streams.sentry.io/owner-uid --overwrite streams.sentry.io/legacy-replicas=999"
+        "{why}: does the Python operator still run? Stop it; the move goes on when the Deployment has been left alone for \
+         {} s",
+        grace.as_secs()
     );
     Some(stalled(Reason::LegacyOperatorRunning, Some(message)))
 }
@@ -235,12 +241,6 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     if predecessor {
         return working(Reason::WaitingForPredecessor);
     }
-    if let Some(message) = moving(observed) {
-        return State {
-            message: Some(message),
-            ..working(Reason::RollingOut)
-        };
-    }
     if input.facts.holds.iter().any(|hold| hold.by == HoldBy::GateCanary) {
         return working(Reason::AwaitingCanary);
     }
@@ -260,19 +260,41 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     working(if healing { Reason::Healing } else { Reason::Scaling })
 }
 
-/// How far the move from the Python operator, or from another namespace, is.
-fn moving(observed: &Observed) -> Option<String> {
-    let legacy = &observed.legacy;
-    if let Some(deployment) = legacy.deployments.iter().max_by_key(|deployment| deployment.live()) {
-        let (left, what) = (legacy.live(), deployment.in_words());
-        return Some(format!(
-            "moves from the Python operator: {left} consumers are still to be taken off {what}"
-        ));
+/// How far the move from the Python operator, or from another namespace, is; `None` when it is over, or waits for
+/// something else than its Pods.
+fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<State> {
+    if input.facts.phase != Phase::Progressing {
+        return None;
     }
-    let pods = observed.pods.iter().filter(|pod| pod.owner == Owner::OldNamespace);
-    let left = pods.count();
-    let namespace = legacy.old_namespace.as_ref().filter(|_| left > 0)?;
-    Some(format!("moves from namespace {namespace}: {left} Pods are still there"))
+    let legacy = &observed.legacy;
+    let busiest = legacy.deployments.iter().max_by_key(|deployment| deployment.live());
+    let there = observed
+        .pods
+        .iter()
+        .filter(|pod| pod.owner == Owner::OldNamespace)
+        .count();
+    let message = match (busiest, &legacy.old_namespace) {
+        (Some(deployment), _) => {
+            let (left, what) = (legacy.live(), deployment.in_words());
+            let grace = input.settings.legacy_grace;
+            match legacy.claim(grace, now) {
+                Claim::Settling { until, .. } => format!(
+                    "moves from the Python operator: {left} consumers run in {what}, which must have been left alone for \
+                     {} s (until {until}) before one is taken off",
+                    grace.as_secs()
+                ),
+                _ => format!("moves from the Python operator: {left} consumers are still to be taken off {what}"),
+            }
+        }
+        (None, Some(namespace)) if there > 0 => {
+            format!("moves from namespace {namespace}: {there} Pods are still there")
+        }
+        _ => return None,
+    };
+    Some(State {
+        message: Some(message),
+        ..working(Reason::RollingOut)
+    })
 }
 
 fn hold_message(input: &StatusInput<'_>, by: HoldBy) -> Option<String> {

@@ -98,6 +98,7 @@ fn write(action: &Action, live: &[u8]) -> Write {
         | Action::CreateConfigMap { .. }
         | Action::DeleteConfigMap { .. }
         | Action::DeleteRevision { .. }
+        | Action::ClaimLegacy(_)
         | Action::DeleteLegacyConfigMap { .. }
         | Action::RemoveLegacyMarks => panic!("the model has no such object: {action:?}"),
     }
