@@ -35,7 +35,7 @@ test: ## all tests (real API servers included)
 	tests/run.sh
 
 .PHONY: soak
-soak: ## longer runs of the same tests: ONLY=core|idle|model|ha|races
+soak: ## longer runs of the same tests: ONLY=core|idle|model|ha|races|migration
 	@tests/soak.sh $(ONLY)
 
 .PHONY: bench

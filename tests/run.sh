@@ -10,6 +10,8 @@ trap 'rm -f "$log"' EXIT
 # The servers first: what a test has to build it would have to wait for under its own deadlines.
 STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh) || exit 1
 export STREAMING_OPERATOR_ASSETS
+STREAMING_OPERATOR_PYTHON_OPERATOR=$(tests/python-operator.sh | tail -1) || exit 1
+export STREAMING_OPERATOR_PYTHON_OPERATOR
 export RUST_BACKTRACE=${RUST_BACKTRACE:-1}
 # A test that fails says why; a backtrace of each error on the way would bury it.
 export RUST_LIB_BACKTRACE=${RUST_LIB_BACKTRACE:-0}

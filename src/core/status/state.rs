@@ -263,7 +263,8 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
 /// How far the move from the Python operator, or from another namespace, is; `None` when it is over, or waits for
 /// something else than its Pods.
 fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<State> {
-    if input.facts.phase != Phase::Progressing {
+    let is_broken = observed.pods.iter().any(|pod| pod.health.report);
+    if input.facts.phase != Phase::Progressing || is_broken {
         return None;
     }
     let legacy = &observed.legacy;
