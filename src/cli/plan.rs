@@ -8,11 +8,15 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 
-use super::input::{self, Document};
+use k8s_openapi::api::apps::v1::Deployment;
+use serde::Deserialize as _;
+
+use super::input::{self, Document, Input};
 use super::judge::{Fault, Names, judge, judge_edit};
 use super::validate::{exit_code, fault_line};
-use crate::core::forecast::{Edited, Forecast, Step, forecast};
+use crate::core::forecast::{Edited, Forecast, Step, forecast, take_over};
 use crate::core::names::PodName;
+use crate::core::observed::LegacyDeployment;
 use crate::core::plan::{CreateReason, DeleteReason, HoldBy, Phase};
 use crate::core::valid::ValidPipeline;
 
@@ -23,7 +27,7 @@ pub(super) struct Args {
     #[arg(short = 'f', long = "filename", value_name = "NEW|-", required = true)]
     files: Vec<String>,
     /// The manifests as they are now, paired with the new ones by namespace and name. Without it every pipeline is
-    /// planned as new.
+    /// planned as new. Deployments of the Python operator among them are taken over: their pipelines are planned so.
     #[arg(long, value_name = "OLD")]
     old: Vec<String>,
     /// Namespace in which the Pods of all pipelines run; without it, that of each pipeline. Names collide within one.
@@ -34,7 +38,8 @@ pub(super) struct Args {
 /// Plans the files. Exit code 0: nothing is replaced; 1: a Pod is, or a pipeline has faults; 2: something could not be
 /// read.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let (new, old) = (input::read(&args.files).served(), input::read(&args.old).served());
+    let (new, mut old) = (input::read(&args.files).served(), input::read(&args.old).served());
+    let mut legacy = legacy(&mut old);
     new.report();
     old.report();
     let key = |document: &Document| (document.namespace().to_owned(), document.name().to_owned());
@@ -52,9 +57,16 @@ pub(super) fn run(args: &Args) -> ExitCode {
     let mut is_quiet = true;
     for document in &new.documents {
         let old = before.remove(&key(document));
-        match plan(document, old, &mut names, args.workload_namespace.as_deref()) {
+        let deployments = legacy.remove(&key(document)).unwrap_or_default();
+        match plan(
+            document,
+            old,
+            deployments,
+            &mut names,
+            args.workload_namespace.as_deref(),
+        ) {
             Ok(told) => {
-                is_quiet &= told.replaced() == 0;
+                is_quiet &= told.replaced() + told.taken_over == 0;
                 put_forecast(&mut text, document, &told);
             }
             Err(lines) => {
@@ -83,6 +95,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
 fn plan(
     document: &Document,
     old: Option<&Document>,
+    deployments: Vec<LegacyDeployment>,
     names: &mut Names,
     workload_namespace: Option<&str>,
 ) -> Result<Forecast, String> {
@@ -99,6 +112,9 @@ fn plan(
         None => None,
     };
     let (namespace, name) = (document.namespace(), document.name());
+    if !deployments.is_empty() {
+        return Ok(take_over(namespace, name, deployments, &pipeline, Timestamp::now()));
+    }
     Ok(forecast(
         namespace,
         name,
@@ -106,6 +122,25 @@ fn plan(
         &pipeline,
         Timestamp::now(),
     ))
+}
+
+/// Takes the Deployments of the Python operator out of what was skipped, by namespace and name of their pipelines; that of
+/// the canary first.
+fn legacy(old: &mut Input) -> BTreeMap<(String, String), Vec<LegacyDeployment>> {
+    let mut found: BTreeMap<_, Vec<LegacyDeployment>> = BTreeMap::new();
+    old.skipped.retain(|skipped| {
+        let object = skipped.deployment.as_ref();
+        let deployment = object.and_then(|object| Deployment::deserialize(object).ok());
+        let Some((namespace, name, read)) = deployment.as_ref().and_then(LegacyDeployment::in_file) else {
+            return true;
+        };
+        found.entry((namespace, name)).or_default().push(read);
+        false
+    });
+    for deployments in found.values_mut() {
+        deployments.sort_by_key(|deployment| std::cmp::Reverse(deployment.set));
+    }
+    found
 }
 
 fn lines(document: &Document, faults: &[Fault]) -> String {
@@ -139,8 +174,13 @@ fn put_forecast(text: &mut String, document: &Document, told: &Forecast) {
             ));
         }
         let (number, available, wanted) = (index + 1, step.available, told.wanted);
+        let consumers = if told.taken_over > 0 {
+            format!("{} consumers, ", step.consumers)
+        } else {
+            String::new()
+        };
         put(format_args!(
-            "  step {number}: {}; {available} of {wanted} available",
+            "  step {number}: {}; {consumers}{available} of {wanted} available",
             words(step)
         ));
     }
@@ -163,6 +203,7 @@ fn fields(told: &Forecast, makes_revision: bool) -> String {
 fn headline(told: &Forecast) -> String {
     let to = &told.to;
     match &told.from {
+        None if told.taken_over > 0 => format!("moves from the Python operator, revision {to}"),
         None => format!("new, revision {to}"),
         Some(from) if from == to && told.edited.is_empty() => format!("unchanged, revision {to}"),
         Some(from) if from == to => format!("revision {to} stays"),
@@ -171,7 +212,15 @@ fn headline(told: &Forecast) -> String {
 }
 
 fn words(step: &Step) -> String {
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = Vec::new();
+    for scale in &step.scaled {
+        let (namespace, name, from, to) = (&scale.namespace, &scale.name, scale.from, scale.to);
+        parts.push(format!(
+            "takes {} off Deployment {namespace}/{name} ({to} left)",
+            from - to
+        ));
+    }
+    parts.extend(step.removed.iter().map(|what| format!("deletes {what}")));
     let deleted = |picked: fn(DeleteReason) -> bool| -> Vec<&str> {
         let chosen = step.deleted.iter().filter(|(_, why)| picked(*why));
         chosen.map(|(name, _)| name.as_str()).collect()
@@ -251,6 +300,12 @@ fn summary(told: &Forecast) -> String {
         format!("{steps} steps")
     };
     let mut parts = Vec::new();
+    if told.taken_over > 0 {
+        let consumers = told.taken_over;
+        parts.push(format!("takes over {consumers} consumers in {in_steps}"));
+        parts.push(format!("never fewer than {} available", told.lowest));
+        return parts.join("; ");
+    }
     if told.from.is_none() {
         parts.push(format!("creates {}", pods(told.created())));
     } else if replaced == 0 {

@@ -9,7 +9,8 @@ use futures::future::join_all;
 use super::backoff::Kind;
 use super::context::Context;
 use super::gather::View;
-use super::{legacy, objects, pods};
+use super::legacy::write as legacy;
+use super::{objects, pods};
 use crate::core::plan::{Action, ActionResult, Outcome};
 
 /// Most Pod writes of one pipeline at once, so that a large one leaves room for others.

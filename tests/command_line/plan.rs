@@ -147,3 +147,30 @@ fn a_pipeline_that_is_only_renamed_meets_the_names_of_the_one_it_was() {
     assert!(first.starts_with("-:6: ingest/renamed: spec.pipeline_name: "), "{text}");
     assert!(first.contains("StreamingPipeline ingest/checkout"), "{text}");
 }
+
+/// A Deployment of the Python operator that runs the pipeline of [`PIPELINE`].
+fn deployment(name: &str, set: &str, replicas: u16) -> String {
+    format!(
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n  namespace: streaming-pipelines\n  \
+         labels: {{env: {set}, pipeline.streams.sentry.io/owner-uid: u}}\n  annotations:\n    \
+         pipeline.streams.sentry.io/owner-name: checkout\n    pipeline.streams.sentry.io/owner-namespace: ingest\nspec:\n  \
+         replicas: {replicas}\n"
+    )
+}
+
+#[test]
+fn with_deployments_of_the_python_operator_the_plan_is_how_they_are_taken_over() {
+    let pipeline = PIPELINE.replace("spec:", "spec:\n  replicas: 8\n  with_canary: true");
+    let old = format!(
+        "{pipeline}{}{}",
+        deployment("svc-pipeline-checkout-0", "primary", 7),
+        deployment("svc-pipeline-checkout-0-canary", "canary", 1)
+    );
+    assert_eq!(plan(Some(&old), &pipeline), (Some(1), String::new()));
+}
+
+#[test]
+fn the_only_consumer_of_the_python_operator_is_not_given_up_before_ours_serves() {
+    let old = format!("{PIPELINE}{}", deployment("svc-pipeline-checkout-0", "primary", 1));
+    assert_eq!(plan(Some(&old), PIPELINE), (Some(1), String::new()));
+}

@@ -119,7 +119,12 @@ impl Tally {
         let holds = HoldBy::ALL.iter().map(|by| format!("hold: {by:?}"));
         let phases = Phase::ALL.iter().map(|phase| format!("phase: {}", phase.as_str()));
         // The shell tells of a collision and of a spec that cannot be rendered; of these the planner knows no transition.
-        let of_shell = [NoticeReason::NameCollision, NoticeReason::RenderFailed];
+        // Legacy Deployments are told of in stories, and explored in `tests/model`.
+        let of_shell = [
+            NoticeReason::NameCollision,
+            NoticeReason::RenderFailed,
+            NoticeReason::LegacyWorkloadRemoved,
+        ];
         let told = NoticeReason::ALL.iter().filter(|reason| !of_shell.contains(reason));
         let notices = told.map(|reason| format!("notice: {}", reason.as_str()));
         let all = ALL.iter().map(|what| (*what).to_owned());
@@ -143,5 +148,10 @@ fn branch(action: &Action) -> String {
         Action::DeleteConfigMap { why, .. } => of("config map", *why),
         Action::DeleteRevision { why, .. } => of("revision", *why),
         Action::MarkCompleted { .. } => "plan: mark completed".to_owned(),
+        Action::ClaimLegacy(_)
+        | Action::ScaleLegacy(_)
+        | Action::DeleteLegacy { .. }
+        | Action::DeleteLegacyConfigMap { .. }
+        | Action::RemoveLegacyMarks => "plan: legacy".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use testkit::users;
 use testkit::wait::{self, Seen};
 
 use crate::bed::{Bed, Group, SOON};
-use crate::pipelines::Bounds;
+use crate::pipelines::{Bounds, Pipeline};
 use crate::witness::Witness;
 
 fn bounds(group: &Group) -> Vec<Bounds> {
@@ -194,4 +194,51 @@ async fn killed_after_any_number_of_writes_it_comes_to_the_same_end() {
     for (number, group) in &bed.killed {
         moves_though_killed_after(bed, *number, group).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_follow_when_the_workload_namespace_is_taken_away_and_the_finalizer_stays_until_they_have() {
+    let bed = Bed::get().await;
+    let group = Group::create(bed.cluster, "follows", vec![Pipeline::new("p", 4).slow()]).await;
+    let pods = bed.cluster.namespace("pods").await.unwrap();
+    let roles = Roles {
+        workload_namespace: Some(pods.clone()),
+        full_name: "follows-there".to_owned(),
+        ..bed.roles(&group, users::OPERATOR)
+    };
+    bed.cluster.install_roles(&roles).await.unwrap();
+    let launch = bed.launch(&group, users::OPERATOR).await;
+    let operator = launch.clone().with(&["--workload-namespace", &pods]).start().unwrap();
+    moved(bed, &group, &operator).await;
+    operator.terminate().unwrap();
+    operator.wait().await.unwrap();
+
+    let client = bed.cluster.admin().await.unwrap();
+    let witness = Witness::begin(client, &[&pods, &group.namespace], bounds(&group)).await;
+    let operator = launch.start().unwrap();
+    let selector = format!("--selector=service={}", group.service);
+    let look = async || {
+        let there = [
+            "get",
+            "pods,configmaps",
+            "--namespace",
+            &pods,
+            &selector,
+            "--output=name",
+        ];
+        let left = bed.cluster.kubectl(&there).await?;
+        let path = "jsonpath={.items[*].metadata.finalizers}{.items[*].status.availableReplicas}";
+        let state = bed
+            .cluster
+            .kubectl(&["get", "spipe", "--namespace", &group.namespace, "--output", path])
+            .await?;
+        Ok(Seen::when((left, state), |(left, state)| {
+            left.is_empty() && state == "4"
+        }))
+    };
+    if let Err(error) = wait::until("the Pods to follow", SOON, look).await {
+        panic!("{error:#}\n{}", operator.log_tail(40));
+    }
+    judge(witness);
+    group.delete(bed.cluster, &group.namespace).await;
 }

@@ -158,6 +158,28 @@ impl LegacyDeployment {
         Some(facts)
     }
 
+    /// As it stands in a file: every consumer available, left alone since long ago. `None` when it is nobody's; else with the
+    /// namespace and name of the pipeline that its annotations name.
+    #[must_use]
+    pub fn in_file(deployment: &Deployment) -> Option<(String, String, Self)> {
+        let annotations = deployment.metadata.annotations.as_ref()?;
+        let get = |theirs, ours| annotations.get(theirs).or_else(|| annotations.get(ours)).cloned();
+        let namespace = get(
+            meta::ANNOTATION_LEGACY_OWNER_NAMESPACE,
+            meta::ANNOTATION_OWNER_NAMESPACE,
+        )?;
+        let name = get(meta::ANNOTATION_LEGACY_OWNER_NAME, meta::ANNOTATION_OWNER_NAME)?;
+        let mut deployment = deployment.clone();
+        let metadata = &mut deployment.metadata;
+        metadata.namespace.get_or_insert_with(|| namespace.clone());
+        metadata.uid = metadata.name.clone();
+        metadata.resource_version.get_or_insert_default();
+        let mut read = Self::read(&deployment, &[], SignedDuration::ZERO, Timestamp::MIN)?;
+        read.available = read.given;
+        (read.claimed, read.wrote, read.applied) = (Some(Timestamp::MIN), Some(read.given), false);
+        Some((namespace, name, read))
+    }
+
     /// Whether it is left to this operator. It must have been left alone for `grace`.
     #[must_use]
     pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
@@ -372,3 +394,6 @@ impl Observed {
 pub(crate) fn is_out_of_reach(pipeline: &PipelineFacts, observed: &Observed) -> bool {
     pipeline.is_remote() || observed.is_in_old_namespace()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::health::{Health, Verdict, WaitingReason};
 use crate::core::in_flight::Ledger;
-use crate::core::names::{BaseName, PodName, Revision};
-use crate::core::observed::{Legacy, NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodFacts, PodState};
+use crate::core::names::{BaseName, PodName, Revision, WorkloadSet};
+use crate::core::observed::{
+    Legacy, LegacyDeployment, NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodFacts, PodState,
+};
 use crate::core::settings::Settings;
 
 use super::wanted::Wanted;
@@ -156,6 +158,27 @@ impl PodBuilder {
     }
     pub(crate) fn predecessors(self) -> Self {
         self.with(|pod| pod.owner = Owner::Predecessor)
+    }
+}
+
+/// A Deployment of the Python operator with so many consumers, all available, left alone since long ago.
+pub(crate) fn legacy_deployment(replicas: usize) -> LegacyDeployment {
+    LegacyDeployment {
+        namespace: "ns".to_owned(),
+        name: "legacy".to_owned(),
+        uid: "uid-of-legacy".to_owned(),
+        resource_version: "1".to_owned(),
+        given: replicas,
+        wrote: Some(replicas),
+        claimed: Some(at(-1000)),
+        claimed_again: false,
+        applied: false,
+        set: WorkloadSet::Primary,
+        deleting: false,
+        available: replicas,
+        unavailable: 0,
+        terminating: 0,
+        available_at: None,
     }
 }
 

@@ -107,9 +107,7 @@ pub fn of_outcome(outcome: &Outcome) -> Vec<Notice> {
         }),
         Action::DeleteLegacy { namespace, name, .. } => Some(Notice {
             reason: NoticeReason::LegacyWorkloadRemoved,
-            message: format!(
-                "Deployment {namespace}/{name} of the Python operator has no Pods any more and is deleted"
-            ),
+            message: format!("Deployment {namespace}/{name} of the Python operator is deleted"),
         }),
         Action::DeletePod(delete) if delete.force => Some(Notice {
             reason: NoticeReason::PodForceDeleted,

@@ -1,33 +1,29 @@
-//! What is left of an earlier run of a pipeline: reads it from the API server in the pass that judges it, and writes it.
+//! What is left of an earlier run of a pipeline: read from the API server in the pass that judges it, and written.
 //!
 //! Deployments of the Python operator are watched by their labels alone, so that it is known which pipelines have any;
 //! their numbers and Pods are read anew in each pass over such a pipeline, and only then. A pipeline that nothing of the
 //! kind belongs to costs no request. Must never write to what does not carry the pipeline's uid, and never create.
 
-use std::collections::BTreeMap;
+pub(super) mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Api;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{ListParams, PostParams};
 use kube::core::{ObjectMeta, PartialObjectMeta};
-use serde_json::{Value, json};
 
 use super::context::Context;
 use super::errors::{Class, Failure};
-use super::gather::View;
 use crate::api::StoredPipeline;
-use crate::api::meta::{
-    ANNOTATION_LEGACY_CLAIMED, ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_REPLICAS, ANNOTATION_OWNER_NAME,
-    ANNOTATION_OWNER_NAMESPACE, FIELD_MANAGER_LEGACY, LABEL_LEGACY_OWNER_UID, LABEL_MANAGED_BY, LABEL_OWNER_UID,
-    MANAGED_BY_VALUE, owner_uid,
-};
+use crate::api::meta::{LABEL_LEGACY_OWNER_UID, LABEL_MANAGED_BY, LABEL_OWNER_UID, MANAGED_BY_VALUE, owner_uid};
 use crate::caches::owner_of;
-use crate::core::observed::legacy::is_mark;
 use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, PipelineFacts};
-use crate::core::plan::{ActionResult, ClaimLegacy, ScaleLegacy, Wanted};
+use crate::core::plan::Wanted;
 
 /// Both labels by which the Python operator said whose an object is.
 const OWNER_LABELS: [&str; 2] = [LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID];
@@ -56,8 +52,31 @@ pub struct Left {
     pub pods: Vec<Pod>,
 }
 
-/// Reads what is left of an earlier run.
+/// Reads what is left of an earlier run. Where that is forbidden, what is found says so.
 pub async fn read(
+    ctx: &Context,
+    stored: &StoredPipeline,
+    pipeline: &PipelineFacts,
+    wanted: Option<&Wanted>,
+) -> Result<Left, Failure> {
+    match look(ctx, stored, pipeline, wanted).await {
+        Err(failure) if failure.class() == Class::Forbidden => {
+            ctx.legacy_rights.forget();
+            let mut left = Left::default();
+            let recorded = stored.status.workload_namespace.clone();
+            left.legacy.old_namespace = recorded.filter(|old| *old != pipeline.workload_namespace);
+            left.legacy.unreadable = Some(format!(
+                "it is not known what the Python operator or an earlier setting left; nothing is created until it is. The \
+                 operator {}",
+                failure.in_words()
+            ));
+            Ok(left)
+        }
+        read => read,
+    }
+}
+
+async fn look(
     ctx: &Context,
     stored: &StoredPipeline,
     pipeline: &PipelineFacts,
@@ -296,144 +315,25 @@ fn selector(selector: &LabelSelector) -> String {
         .join(",")
 }
 
-/// Notes on a Deployment that it is left to this operator. What the Python operator would write again goes, and the
-/// pipeline's name stays under our own keys.
-pub(super) async fn claim(ctx: &Context, view: &View, claim: &ClaimLegacy) -> ActionResult {
-    let again = if claim.again { " again" } else { "" };
-    let annotations = json!({
-        ANNOTATION_LEGACY_REPLICAS: claim.replicas.to_string(),
-        ANNOTATION_LEGACY_CLAIMED: format!("{}{again}", claim.at),
-        ANNOTATION_LEGACY_OWNER_NAME: null,
-        ANNOTATION_OWNER_NAME: view.pipeline.name,
-        ANNOTATION_OWNER_NAMESPACE: view.pipeline.namespace,
-    });
-    let patch = json!({
-        "metadata": { "uid": claim.uid, "resourceVersion": claim.resource_version, "annotations": annotations },
-    });
-    let what = format!("claim Deployment {}/{}", claim.namespace, claim.name);
-    patch_deployment(ctx, &what, &claim.namespace, &claim.name, patch).await
-}
-
-/// Takes consumers off a Deployment, if it is as it was when that was decided.
-pub(super) async fn scale(ctx: &Context, scale: &ScaleLegacy) -> ActionResult {
-    let patch = json!({
-        "metadata": {
-            "uid": scale.uid,
-            "resourceVersion": scale.resource_version,
-            "annotations": { ANNOTATION_LEGACY_REPLICAS: scale.to.to_string() },
-        },
-        "spec": { "replicas": scale.to },
-    });
-    let what = format!("scale Deployment {}/{} to {}", scale.namespace, scale.name, scale.to);
-    patch_deployment(ctx, &what, &scale.namespace, &scale.name, patch).await
-}
-
-async fn patch_deployment(ctx: &Context, what: &str, namespace: &str, name: &str, patch: Value) -> ActionResult {
-    let params = PatchParams {
-        field_manager: Some(FIELD_MANAGER_LEGACY.to_owned()),
-        ..PatchParams::default()
-    };
-    let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
-    match ctx.ask(what, api.patch(name, &params, &Patch::Merge(patch))).await {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
-}
-
-/// Deletes a Deployment; it stays until the garbage collector has removed its Pods.
-pub(super) async fn delete_deployment(ctx: &Context, namespace: &str, name: &str, uid: &str) -> ActionResult {
-    let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
-    let what = format!("delete Deployment {namespace}/{name}");
-    match ctx
-        .ask(&what, api.delete(name, &precondition(DeleteParams::foreground(), uid)))
-        .await
-    {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
-}
-
-/// Deletes a ConfigMap.
-pub(super) async fn delete_config_map(ctx: &Context, namespace: &str, name: &str, uid: &str) -> ActionResult {
-    let api = Api::<ConfigMap>::namespaced(ctx.client.clone(), namespace);
-    let what = format!("delete ConfigMap {namespace}/{name}");
-    match ctx
-        .ask(&what, api.delete(name, &precondition(DeleteParams::default(), uid)))
-        .await
-    {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
-}
-
-fn precondition(params: DeleteParams, uid: &str) -> DeleteParams {
-    DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(uid.to_owned()),
-            resource_version: None,
-        }),
-        ..params
-    }
-}
-
-/// What a failure means: what is gone needs nothing, and what changed is looked at again.
-fn result(failure: &Failure, gone: ActionResult) -> ActionResult {
-    match failure.class() {
-        Class::NotFound => gone,
-        Class::Conflict => ActionResult::Unavailable {
-            message: format!("{}; reads again", failure.in_words()),
-        },
-        _ => failure.as_result(),
-    }
-}
-
-/// Takes the finalizers and annotations of the Python operator off the pipeline.
-pub(super) async fn remove_marks(ctx: &Context, view: &View) -> ActionResult {
-    let metadata = &view.stored.metadata;
-    let kept = metadata.finalizers.iter().flatten().filter(|name| !is_mark(name));
-    let annotations = metadata.annotations.iter().flatten().map(|(name, _)| name);
-    let removed: BTreeMap<&String, Option<()>> = annotations
-        .filter(|name| is_mark(name))
-        .map(|name| (name, None))
-        .collect();
-    let patch = json!({
-        "metadata": {
-            "uid": metadata.uid,
-            "resourceVersion": metadata.resource_version,
-            "finalizers": kept.collect::<Vec<_>>(),
-            "annotations": removed,
-        },
-    });
-    let api = Api::<crate::api::StreamingPipeline>::namespaced(ctx.client.clone(), &view.pipeline.namespace);
-    let what = "take the finalizers and annotations of the Python operator off the pipeline";
-    let params = PatchParams::default();
-    match ctx
-        .ask(
-            what,
-            api.patch_metadata(&view.pipeline.name, &params, &Patch::Merge(patch)),
-        )
-        .await
-    {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
-}
-
 /// Namespaces in which all rights were granted. A right that is taken away later is told by the refusal itself.
 #[derive(Debug, Default)]
-pub struct LegacyRights(std::sync::Mutex<std::collections::BTreeSet<String>>);
+pub struct LegacyRights(Mutex<BTreeSet<String>>);
 
 impl LegacyRights {
     fn is_known(&self, namespace: &str) -> bool {
         self.lock().contains(namespace)
     }
 
+    fn forget(&self) {
+        self.lock().clear();
+    }
+
     fn note(&self, namespace: &str) {
         self.lock().insert(namespace.to_owned());
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, std::collections::BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
