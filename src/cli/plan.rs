@@ -138,7 +138,7 @@ fn legacy(old: &mut Input) -> BTreeMap<(String, String), Vec<LegacyDeployment>> 
         false
     });
     for deployments in found.values_mut() {
-        deployments.sort_by_key(|deployment| std::cmp::Reverse(deployment.set));
+        deployments.sort_by_key(|deployment| deployment.set);
     }
     found
 }
@@ -175,7 +175,7 @@ fn put_forecast(text: &mut String, document: &Document, told: &Forecast) {
         }
         let (number, available, wanted) = (index + 1, step.available, told.wanted);
         let consumers = if told.taken_over > 0 {
-            format!("{} consumers, ", step.consumers)
+            format!("{}, ", consumers_of(step.consumers))
         } else {
             String::new()
         };
@@ -301,8 +301,7 @@ fn summary(told: &Forecast) -> String {
     };
     let mut parts = Vec::new();
     if told.taken_over > 0 {
-        let consumers = told.taken_over;
-        parts.push(format!("takes over {consumers} consumers in {in_steps}"));
+        parts.push(format!("takes over {} in {in_steps}", consumers_of(told.taken_over)));
         parts.push(format!("never fewer than {} available", told.lowest));
         return parts.join("; ");
     }
@@ -323,6 +322,14 @@ fn summary(told: &Forecast) -> String {
         parts.push(format!("never fewer than {} available", told.lowest));
     }
     parts.join("; ")
+}
+
+fn consumers_of(number: usize) -> String {
+    if number == 1 {
+        "1 consumer".to_owned()
+    } else {
+        format!("{number} consumers")
+    }
 }
 
 /// What the pipeline waits for in the end.

@@ -166,11 +166,49 @@ fn with_deployments_of_the_python_operator_the_plan_is_how_they_are_taken_over()
         deployment("svc-pipeline-checkout-0", "primary", 7),
         deployment("svc-pipeline-checkout-0-canary", "canary", 1)
     );
-    assert_eq!(plan(Some(&old), &pipeline), (Some(1), String::new()));
+    let (code, text) = plan(Some(&old), &pipeline);
+    assert_eq!(code, Some(1));
+    let steps = [
+        "takes 1 off D-canary (0 left), takes 1 off D (6 left); 6 consumers",
+        "deletes D-canary, creates P-canary-0 and P-0; 8 consumers",
+        "takes 2 off D (4 left); 6 consumers",
+        "creates P-{1,2}; 8 consumers",
+        "takes 2 off D (2 left); 6 consumers",
+        "creates P-{3,4}; 8 consumers",
+        "takes 2 off D (0 left); 6 consumers",
+        "deletes D, creates P-{5,6}; 8 consumers",
+    ];
+    let told = text
+        .replace("Deployment streaming-pipelines/svc-pipeline-checkout-0", "D")
+        .replace("svc-pipeline-checkout-0", "P");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        lines[0],
+        "ingest/checkout: moves from the Python operator, revision 8fcbfc3a59"
+    );
+    for (number, step) in (1..).zip(steps) {
+        assert_eq!(lines[number + 1], format!("  step {number}: {step}, 6 of 8 available"));
+    }
+    assert_eq!(
+        lines[10],
+        "  takes over 8 consumers in 8 steps; never fewer than 6 available"
+    );
+    assert_eq!(lines.len(), 11);
 }
 
 #[test]
 fn the_only_consumer_of_the_python_operator_is_not_given_up_before_ours_serves() {
     let old = format!("{PIPELINE}{}", deployment("svc-pipeline-checkout-0", "primary", 1));
-    assert_eq!(plan(Some(&old), PIPELINE), (Some(1), String::new()));
+    let (code, text) = plan(Some(&old), PIPELINE);
+    assert_eq!(code, Some(1));
+    assert!(
+        text.ends_with(
+            "\u{20} step 1: creates svc-pipeline-checkout-0-0; 2 consumers, 1 of 1 available\n\
+             \u{20} step 2: takes 1 off Deployment streaming-pipelines/svc-pipeline-checkout-0 (0 left); 1 consumer, 1 of 1 \
+             available\n\
+             \u{20} step 3: deletes Deployment streaming-pipelines/svc-pipeline-checkout-0; 1 consumer, 1 of 1 available\n\
+             \u{20} takes over 1 consumer in 3 steps; never fewer than 1 available\n"
+        ),
+        "{text}"
+    );
 }

@@ -46,8 +46,7 @@ impl LegacyWorld {
             available_at: None,
         };
         self.deployments.push(SimDeployment { facts, broken });
-        self.deployments
-            .sort_by_key(|deployment| std::cmp::Reverse(deployment.facts.set));
+        self.deployments.sort_by_key(|deployment| deployment.facts.set);
         (self.config_map, self.marks) = (true, true);
     }
 

@@ -225,7 +225,7 @@ impl Reader<'_> {
         }
         self.legacy
             .deployments
-            .sort_by(|a, b| (b.set, &a.name).cmp(&(a.set, &b.name)));
+            .sort_by(|a, b| (a.set, &a.name).cmp(&(b.set, &b.name)));
         Ok(())
     }
 

@@ -345,7 +345,7 @@ impl Observed {
         pods.any(|pod| pod.owner != Owner::Predecessor && pod.revision.is_none())
     }
 
-    /// Whether anything of the pipeline may be in its old namespace.
+    /// Whether anything of the pipeline may be in its old namespace; a ConfigMap that another pipeline still mounts is.
     #[must_use]
     pub(crate) fn is_in_old_namespace(&self) -> bool {
         let Some(old) = &self.legacy.old_namespace else {
@@ -353,11 +353,7 @@ impl Observed {
         };
         let there = self.pods.iter().any(|pod| pod.owner == Owner::OldNamespace);
         let deployments = self.legacy.deployments.iter().any(|object| object.namespace == *old);
-        let maps = self
-            .legacy
-            .config_maps
-            .iter()
-            .any(|object| object.namespace == *old && object.used_by.is_none());
+        let maps = self.legacy.config_maps.iter().any(|object| object.namespace == *old);
         self.legacy.unreadable.is_some() || there || deployments || maps
     }
 

@@ -58,8 +58,11 @@ pub(super) fn empty_places(pass: &mut Pass<'_>, canary_waits: bool) {
             continue;
         }
         let takes_over = takes_over(pass, place);
-        if pass.live() >= pass.goal.budget.wanted && !takes_over {
-            break;
+        if pass.live() + legacy::waiting(pass, Some(place)) >= pass.goal.budget.wanted && !takes_over {
+            if pass.live() >= pass.goal.budget.wanted {
+                break;
+            }
+            continue;
         }
         let (before, ended) = before(slot);
         let revision = revision_choice::choose(pass, place, canary_waits);

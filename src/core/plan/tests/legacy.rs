@@ -114,9 +114,16 @@ fn pods_in_the_old_namespace_are_replaced_within_the_budget() {
     case.observed.legacy.old_namespace = Some("old".to_owned());
     case.pipeline.has_finalizer = true;
     assert_eq!(case.actions(5), "-svc-0-4 +svc-0-0=a");
-    // One at its end holds no place, and nothing is forgotten until it is gone.
     case.observed.pods.clear();
     assert!(case.actions(5).starts_with("-finalizer"));
+    case.observed.legacy.config_maps = vec![LegacyConfigMap {
+        namespace: "old".to_owned(),
+        ..map(Some("ns/other"))
+    }];
+    assert!(
+        !case.actions(5).contains("-finalizer"),
+        "another pipeline mounts what is left there"
+    );
 }
 
 #[test]
