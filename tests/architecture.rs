@@ -151,6 +151,7 @@ const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
     ("cli/input", "manifests of any kind"),
     ("cli/judge.rs", "judges manifests as the webhook does"),
     ("cli/render.rs", "prints what is rendered"),
+    ("cli/rules.rs", "lets the webhook refuse a review without an object"),
     ("cli/yaml.rs", "prints any object"),
     ("core/compose", "puts the user's templates and ours together"),
     ("core/config_text.rs", "the user's configuration as text"),

@@ -37,7 +37,7 @@ fn document(yaml: &str) -> String {
 }
 
 /// Lets kubectl read a manifest without a cluster, and print what it read.
-fn kubectl(manifest: &str) -> Output {
+fn kubectl(manifest: &[u8]) -> Output {
     let program = testkit::assets::asset("kubectl").expect("kubectl");
     let mut child = Command::new(program)
         .args(["label", "--local", "-f", "-", "a=b", "-o", "json"])
@@ -48,7 +48,7 @@ fn kubectl(manifest: &str) -> Output {
         .expect("kubectl");
     let mut stdin = child.stdin.take().expect("its stdin");
     // It stops reading at the first fault.
-    let _ = stdin.write_all(manifest.as_bytes());
+    let _ = stdin.write_all(manifest);
     drop(stdin);
     child.wait_with_output().expect("its output")
 }
@@ -57,7 +57,7 @@ fn kubectl(manifest: &str) -> Output {
 fn the_table_says_what_kubectl_reads() {
     let readable: Vec<Row> = rows().into_iter().filter(|row| row.json.is_some()).collect();
     let manifest: Vec<_> = readable.iter().map(|row| document(&row.yaml)).collect();
-    let output = kubectl(&manifest.join("---\n"));
+    let output = kubectl(manifest.join("---\n").as_bytes());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let read = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
     let read: Vec<Value> = read.collect::<Result<_, _>>().expect("objects");
@@ -71,6 +71,28 @@ fn the_table_says_what_kubectl_reads() {
 #[test]
 fn the_table_says_what_kubectl_refuses() {
     for row in rows().into_iter().filter(|row| row.json.is_none()) {
-        assert!(!kubectl(&document(&row.yaml)).status.success(), "{}", row.yaml);
+        assert!(
+            !kubectl(document(&row.yaml).as_bytes()).status.success(),
+            "{}",
+            row.yaml
+        );
+    }
+}
+
+#[test]
+fn kubectl_reads_utf_16_where_a_byte_order_mark_says_so_and_only_there() {
+    let text = document("a: é");
+    let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
+    let little = |text: &str| units(text).into_iter().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let big = |text: &str| units(text).into_iter().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+    let marked = format!("\u{feff}{text}---\n{text}");
+    for bytes in [little(&marked), big(&marked)] {
+        let output = kubectl(&bytes);
+        let read = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
+        let specs: Vec<Value> = read.map(|object| object.expect("an object")["spec"].take()).collect();
+        assert_eq!(specs, [serde_json::json!({"a": "é"}), serde_json::json!({"a": "é"})]);
+    }
+    for bytes in [little(&text), big(&text)] {
+        assert!(!kubectl(&bytes).status.success());
     }
 }

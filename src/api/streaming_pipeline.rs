@@ -23,6 +23,15 @@ use super::status::StreamingPipelineStatus;
 /// A JSON object whose fields are the user's, not ours (`x-kubernetes-preserve-unknown-fields`).
 pub type OpenObject = Map<String, Value>;
 
+/// What is said of a changed `service_name`, by the CRD and by the shared validation.
+pub const SERVICE_NAME_IMMUTABLE: &str =
+    "service_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name";
+/// What is said of a changed `pipeline_name`; likewise.
+pub const PIPELINE_NAME_IMMUTABLE: &str = "pipeline_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name";
+/// What is said of a changed `segment_id`; likewise.
+pub const SEGMENT_ID_IMMUTABLE: &str =
+    "segment_id is immutable: it names every Pod and ConfigMap; create another pipeline for another segment";
+
 /// What a StreamingPipeline asks for: one segment of a pipeline, run by `replicas` consumer Pods.
 #[derive(Clone, Debug, PartialEq, CustomResource, Deserialize, Serialize, KubeSchema)]
 #[kube(
@@ -87,12 +96,12 @@ pub type OpenObject = Map<String, Value>;
         priority = 1
     )
 )]
-#[x_kube(validation = Rule::new("!has(oldSelf.pipeline_name) || (has(self.pipeline_name) && self.pipeline_name == oldSelf.pipeline_name)").message("pipeline_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name").field_path(".pipeline_name").reason(Reason::FieldValueForbidden))]
+#[x_kube(validation = Rule::new("!has(oldSelf.pipeline_name) || (has(self.pipeline_name) && self.pipeline_name == oldSelf.pipeline_name)").message(PIPELINE_NAME_IMMUTABLE).field_path(".pipeline_name").reason(Reason::FieldValueForbidden))]
 pub struct StreamingPipelineSpec {
     /// Name of the service the pipeline belongs to; the first part of every Pod's and ConfigMap's name. At most 253
     /// characters. Immutable.
     #[schemars(length(min = 1, max = 253))]
-    #[x_kube(validation = Rule::new("self == oldSelf").message("service_name is immutable: it names every Pod and ConfigMap; delete the pipeline and create it under the new name").reason(Reason::FieldValueForbidden))]
+    #[x_kube(validation = Rule::new("self == oldSelf").message(SERVICE_NAME_IMMUTABLE).reason(Reason::FieldValueForbidden))]
     pub service_name: String,
 
     /// Name of the pipeline, given to the consumer with -n and part of every Pod's and ConfigMap's name. At most 253
@@ -149,7 +158,7 @@ pub struct StreamingPipelineSpec {
     /// Index of the segment of the pipeline that the Pods run, counted from 0. Immutable. Defaults to 0.
     #[serde(default)]
     #[schemars(range(min = 0))]
-    #[x_kube(validation = Rule::new("self == oldSelf").message("segment_id is immutable: it names every Pod and ConfigMap; create another pipeline for another segment").reason(Reason::FieldValueForbidden))]
+    #[x_kube(validation = Rule::new("self == oldSelf").message(SEGMENT_ID_IMMUTABLE).reason(Reason::FieldValueForbidden))]
     pub segment_id: i64,
 
     /// Log level of the consumer. Defaults to INFO.

@@ -2,20 +2,23 @@
 //! and the index of names.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::input::Document;
-use crate::api::stored::decode_spec;
+use super::input::{Document, Input, Place};
+use crate::api::StreamingPipelineSpec;
+use crate::api::stored::{decode_spec, decode_typed_fields};
 use crate::core::collision::{NameIndex, NameSet, PipelineId};
 use crate::core::defaults::apply_defaults;
 use crate::core::valid::ValidPipeline;
-use crate::core::validation::{metadata, validate};
+use crate::core::validation::{self, metadata, validate};
 use crate::core::violation::{FaultKind, Violation, Warning};
-use crate::webhook::judge::NAME_COLLISION;
+use crate::webhook::judge::name_collision;
 
 /// A fault as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -100,8 +103,57 @@ pub(super) fn judge_against(document: &Document, old: Option<&Value>) -> Answer 
             .map(Box::new)
             .map_err(|violations| violations.into_iter().map(Fault::from).collect()),
         brought_in,
-        warnings: verdict.warnings,
+        warnings: verdict
+            .warnings
+            .into_iter()
+            .chain(validation::unknown_fields(&document.object))
+            .collect(),
     }
+}
+
+/// For each document its fault when its pipeline stands in the files already: kubectl would apply both.
+pub(super) fn repeated(input: &Input) -> Vec<Option<Fault>> {
+    let fault = |first: &Place| Fault {
+        field: "metadata.name".to_owned(),
+        rule: "duplicate-pipelines",
+        reason: FaultKind::Duplicate.as_str().into(),
+        message: format!(
+            "the same pipeline stands at {}:{} already; kubectl would apply both, and the last one would stay",
+            first.file, first.line
+        ),
+    };
+    let repeated = input.repeated().into_iter();
+    repeated.map(|first| first.map(fault)).collect()
+}
+
+/// What is odd in files that are rendered or planned all the same, line by line: pipelines that stand there twice, and
+/// fields that nobody knows.
+pub(super) fn notes(input: &Input) -> String {
+    let mut text = String::new();
+    for (document, again) in input.documents.iter().zip(repeated(input)) {
+        if let Some(fault) = again {
+            put_note(&mut text, document, &fault.field, &fault.message);
+        }
+    }
+    text + &unknown_fields(input)
+}
+
+/// The fields that nobody knows, line by line.
+pub(super) fn unknown_fields(input: &Input) -> String {
+    let mut text = String::new();
+    for document in &input.documents {
+        for Warning { path, message, .. } in validation::unknown_fields(&document.object) {
+            put_note(&mut text, document, &path, &message);
+        }
+    }
+    text
+}
+
+fn put_note(text: &mut String, document: &Document, path: &str, message: &str) {
+    let (file, line) = (&document.place.file, document.line_of(path));
+    let (namespace, name) = (document.namespace(), document.name());
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{file}:{line}: {namespace}/{name}: warning: {path}: {message}");
 }
 
 fn parse(document: &Document) -> Result<ValidPipeline, Vec<Violation>> {
@@ -123,9 +175,21 @@ fn parse(document: &Document) -> Result<ValidPipeline, Vec<Violation>> {
 #[derive(Default)]
 pub(super) struct Names {
     index: NameIndex,
+    /// Those that pipelines have already.
+    held: HashMap<PipelineId, NameSet>,
 }
 
 impl Names {
+    /// The pipeline of a document exists, as the object `stored`, and has its names before any other of the run.
+    pub(super) fn hold(&mut self, document: &Document, stored: &Value, workload_namespace: Option<&str>) {
+        let Some(spec) = stored.get("spec").and_then(decode_typed_fields) else {
+            return;
+        };
+        let (id, names) = names_of(document, &spec, workload_namespace);
+        self.index.insert(id.clone(), names.clone());
+        self.held.insert(id, names);
+    }
+
     /// The fault of a pipeline whose names an earlier one of the run has; else it has them from now on.
     pub(super) fn claim(
         &mut self,
@@ -133,24 +197,26 @@ impl Names {
         pipeline: &ValidPipeline,
         workload_namespace: Option<&str>,
     ) -> Option<Fault> {
-        let id = PipelineId {
-            namespace: document.namespace().to_owned(),
-            name: document.name().to_owned(),
-        };
-        let namespace = workload_namespace.unwrap_or(&id.namespace);
-        let names = NameSet::of(namespace, &id.name, pipeline.spec());
-        // No time passes within a run.
-        let Err(collision) = self.index.reserve(&id, &names, Timestamp::UNIX_EPOCH, Duration::MAX) else {
+        let (id, names) = names_of(document, pipeline.spec(), workload_namespace);
+        if self.held.get(&id) == Some(&names) {
+            // An edit that leaves the names as they are asks for none, as in the webhook.
             return None;
-        };
-        Some(Fault {
-            field: "spec.pipeline_name".to_owned(),
-            rule: NAME_COLLISION,
-            reason: FaultKind::Duplicate.as_str().into(),
-            message: format!(
-                "the name {} in namespace {} is taken by the StreamingPipeline {}/{}",
-                collision.name, collision.namespace, collision.holder.namespace, collision.holder.name
-            ),
-        })
+        }
+        // No time passes within a run.
+        let reserved = self.index.reserve(&id, &names, Timestamp::UNIX_EPOCH, Duration::MAX);
+        reserved.err().map(|collision| name_collision(&collision).into())
     }
+}
+
+fn names_of(
+    document: &Document,
+    spec: &StreamingPipelineSpec,
+    workload_namespace: Option<&str>,
+) -> (PipelineId, NameSet) {
+    let id = PipelineId {
+        namespace: document.namespace().to_owned(),
+        name: document.name().to_owned(),
+    };
+    let names = NameSet::of(workload_namespace.unwrap_or(&id.namespace), &id.name, spec);
+    (id, names)
 }

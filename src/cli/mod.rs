@@ -5,6 +5,7 @@ mod crd;
 mod dry_run;
 mod input;
 mod judge;
+mod namespace;
 mod plan;
 mod reasons;
 mod render;
@@ -70,6 +71,15 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Reasons => reasons::run(),
     }
+}
+
+/// Exit code 2, with a word on stderr, when stdin is named twice among the paths: it can be read only once.
+fn refuse_stdin_twice<'a>(paths: impl IntoIterator<Item = &'a String>) -> Option<ExitCode> {
+    let is_twice = input::stdin_is_named_twice(paths);
+    is_twice.then(|| {
+        eprintln!("streaming-operator: - is named twice, and stdin can be read only once: put one of them into a file");
+        ExitCode::from(2)
+    })
 }
 
 /// The exit code after printing: `code`, or 2 with a word on stderr when stdout could not be written. A reader that

@@ -12,13 +12,17 @@ use k8s_openapi::api::apps::v1::Deployment;
 use serde::Deserialize as _;
 
 use super::input::{self, Document, Input};
-use super::judge::{Fault, Names, judge, judge_edit};
+use super::judge::{Fault, Names, judge, judge_edit, notes, repeated, unknown_fields};
+use super::namespace::WorkloadNamespace;
 use super::validate::{exit_code, fault_line};
 use crate::core::forecast::{Edited, Forecast, Step, forecast, take_over};
 use crate::core::names::PodName;
 use crate::core::observed::LegacyDeployment;
 use crate::core::plan::{CreateReason, DeleteReason, HoldBy, Phase};
 use crate::core::valid::ValidPipeline;
+
+/// Deployments of the Python operator, by namespace and name of their pipelines.
+type Deployments = BTreeMap<(String, String), Vec<LegacyDeployment>>;
 
 /// What to plan.
 #[derive(Debug, clap::Args)]
@@ -30,41 +34,51 @@ pub(super) struct Args {
     /// planned as new. Deployments of the Python operator among them are taken over: their pipelines are planned so.
     #[arg(long, value_name = "OLD")]
     old: Vec<String>,
-    /// Namespace in which the Pods of all pipelines run; without it, that of each pipeline. Names collide within one.
-    #[arg(long, value_name = "NAMESPACE", env = "STREAMS_WORKLOAD_NAMESPACE")]
-    workload_namespace: Option<String>,
+    #[command(flatten)]
+    workload_namespace: WorkloadNamespace,
 }
 
 /// Plans the files. Exit code 0: nothing is replaced; 1: a Pod is, or a pipeline has faults; 2: something could not be
-/// read.
+/// read, and nothing is planned.
 pub(super) fn run(args: &Args) -> ExitCode {
+    if let Some(refused) = super::refuse_stdin_twice(args.files.iter().chain(&args.old)) {
+        return refused;
+    }
     let (new, mut old) = (input::read(&args.files).served(), input::read(&args.old).served());
-    let mut legacy = legacy(&mut old);
-    new.report();
-    old.report();
+    let legacy = legacy(&mut old);
+    new.report(&args.files);
+    old.report(&args.old);
+    if !new.problems.is_empty() || !old.problems.is_empty() {
+        // Without a part of the files it would be the plan of another edit.
+        return ExitCode::from(2);
+    }
+    eprint!("{}{}", notes(&old), unknown_fields(&new));
+    let (text, is_quiet) = plans(&new, &old, legacy, args.workload_namespace.get());
+    let code = exit_code(&new, is_quiet);
+    let mut out = std::io::stdout().lock();
+    super::after_printing(out.write_all(text.as_bytes()).and_then(|()| out.flush()), code)
+}
+
+/// The plans of all pipelines, and whether none of them replaces anything or has a fault.
+fn plans(new: &Input, old: &Input, mut legacy: Deployments, workload_namespace: Option<&str>) -> (String, bool) {
     let key = |document: &Document| (document.namespace().to_owned(), document.name().to_owned());
     let mut before: BTreeMap<_, _> = old.documents.iter().map(|document| (key(document), document)).collect();
     let mut names = Names::default();
-    let kept: BTreeSet<_> = new.documents.iter().map(key).collect();
-    for document in old.documents.iter().filter(|document| !kept.contains(&key(document))) {
-        // It is still in the cluster and has its names; a file that only renames it is refused there. Two old ones that
-        // collide are no matter of this edit.
-        if let Ok(pipeline) = judge(document).pipeline {
-            names.claim(document, &pipeline, args.workload_namespace.as_deref());
-        }
+    for document in &old.documents {
+        // It is in the cluster and has its names; a file that only renames it is refused there.
+        names.hold(document, &document.object, workload_namespace);
     }
     let mut text = String::new();
     let mut is_quiet = true;
-    for document in &new.documents {
+    for (document, again) in new.documents.iter().zip(repeated(new)) {
+        if let Some(fault) = again {
+            is_quiet = false;
+            text.push_str(&lines(document, &[fault]));
+            continue;
+        }
         let old = before.remove(&key(document));
         let deployments = legacy.remove(&key(document)).unwrap_or_default();
-        match plan(
-            document,
-            old,
-            deployments,
-            &mut names,
-            args.workload_namespace.as_deref(),
-        ) {
+        match plan(document, old, deployments, &mut names, workload_namespace) {
             Ok(told) => {
                 is_quiet &= told.replaced() + told.taken_over == 0;
                 put_forecast(&mut text, document, &told);
@@ -82,13 +96,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
              Pods go with it"
         );
     }
-    let code = if old.problems.is_empty() {
-        exit_code(&new, is_quiet)
-    } else {
-        exit_code(&old, true)
-    };
-    let mut out = std::io::stdout().lock();
-    super::after_printing(out.write_all(text.as_bytes()).and_then(|()| out.flush()), code)
+    (text, is_quiet)
 }
 
 /// What is foretold, or the faults that stand against it, line by line.
@@ -126,8 +134,8 @@ fn plan(
 
 /// Takes the Deployments of the Python operator out of what was skipped, by namespace and name of their pipelines; that of
 /// the canary first.
-fn legacy(old: &mut Input) -> BTreeMap<(String, String), Vec<LegacyDeployment>> {
-    let mut found: BTreeMap<_, Vec<LegacyDeployment>> = BTreeMap::new();
+fn legacy(old: &mut Input) -> Deployments {
+    let mut found = Deployments::new();
     old.skipped.retain(|skipped| {
         let object = skipped.deployment.as_ref();
         let deployment = object.and_then(|object| Deployment::deserialize(object).ok());

@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::input::{self, Document, Input};
-use super::judge::{Fault, judge};
+use super::judge::{Fault, judge, notes};
+use super::namespace::WorkloadNamespace;
 use super::validate::{exit_code, fault_line};
 use super::yaml::to_yaml;
 use crate::api::PodReplacementPolicy;
@@ -28,9 +29,8 @@ pub(super) struct Args {
     /// the templates of both sets.
     #[arg(short, long, value_enum, default_value_t = Output::Yaml)]
     output: Output,
-    /// Namespace in which the Pods of all pipelines run; without it, that of each pipeline.
-    #[arg(long, value_name = "NAMESPACE", env = "STREAMS_WORKLOAD_NAMESPACE")]
-    workload_namespace: Option<String>,
+    #[command(flatten)]
+    workload_namespace: WorkloadNamespace,
 }
 
 /// Form of what is printed.
@@ -44,8 +44,15 @@ enum Output {
 /// Renders the files. Exit code 0: done; 1: a pipeline has faults, the others are printed; 2: something could not be
 /// read.
 pub(super) fn run(args: &Args) -> ExitCode {
+    if let Some(refused) = super::refuse_stdin_twice(&args.files) {
+        return refused;
+    }
     let input = input::read(&args.files);
-    input.report();
+    input.report(&args.files);
+    // The lines of `rendered` are for comparisons, one document with another.
+    if args.output != Output::Rendered {
+        eprint!("{}", notes(&input));
+    }
     let mut is_valid = true;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let printed = print(&mut out, &input, args, &mut is_valid).and_then(|()| out.flush());
@@ -94,7 +101,7 @@ fn objects(document: &Document, pipeline: &ValidPipeline, args: &Args) -> Vec<Va
         name: document.name().to_owned(),
         uid: uid.unwrap_or(NO_UID).to_owned(),
     };
-    let namespace = args.workload_namespace.as_deref().unwrap_or(&owner.namespace);
+    let namespace = args.workload_namespace.get().unwrap_or(&owner.namespace);
     let rendered = pipeline.rendered();
     let config = config_map(&rendered.config, &owner, pipeline.revision(), namespace);
     let mut objects = vec![json!(config)];

@@ -1,10 +1,24 @@
-//! `streaming-operator rules`: prints the rules of validation as Markdown. Must never say more than the table of rules.
+//! `streaming-operator rules`: prints the rules of validation as Markdown, and the refusals of the webhook besides them.
+//! Must never have a text of its own for what another module says: it lets that say it, of names in braces.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use k8s_openapi::api::authentication::v1::UserInfo;
+
+use crate::core::collision::{Collision, PipelineId};
 use crate::core::validation::{RULES, Rule};
+use crate::webhook::access;
+use crate::webhook::judge::{NAME_COLLISION, name_collision};
+use crate::webhook::review::{Operation, Request};
+
+/// What stands between the rules and what only a cluster can tell.
+const OTHERS: &str = "
+# What else the webhook asks
+
+These are judged against other objects of the cluster: with `validate --server`, and names among the given files offline too.
+";
 
 const HEAD: &str = "\
 # Rules of validation
@@ -45,5 +59,54 @@ fn markdown() -> String {
             "\n## {name}\n\n{asks}\n\n{messages}\nRefused:\n\n```yaml\n{example}\n```\n"
         );
     }
-    text
+    text + OTHERS + &collisions() + &access_refusals()
+}
+
+fn collisions() -> String {
+    let fault = name_collision(&Collision {
+        holder: PipelineId {
+            namespace: "{namespace}".to_owned(),
+            name: "{holder}".to_owned(),
+        },
+        name: "{name}".to_owned(),
+        namespace: "{workload namespace}".to_owned(),
+    });
+    format!(
+        "\n## {NAME_COLLISION}\n\nNo other pipeline can have Pods or ConfigMaps of the same name in the namespace in which \
+         the Pods run. A fault of\n`{}`, with reason `{}`.\n\n- `{}`\n",
+        fault.path,
+        fault.kind.as_str(),
+        fault.message
+    )
+}
+
+fn access_refusals() -> String {
+    let request = Request {
+        operation: Operation::Create,
+        sub_resource: String::new(),
+        namespace: "{namespace}".to_owned(),
+        name: "{pipeline}".to_owned(),
+        dry_run: false,
+        user: UserInfo {
+            username: Some("{user}".to_owned()),
+            ..UserInfo::default()
+        },
+        object: serde_json::Value::Null,
+        old_object: None,
+    };
+    let (namespace, said) = ("{workload namespace}", "{answer}");
+    let told = [
+        access::denial(&request, namespace, ""),
+        access::denial(&request, namespace, said),
+        access::unanswered(&request, namespace, "{error}"),
+    ];
+    let statuses = told.into_iter().filter_map(|answer| answer.refusal);
+    let lines = statuses.map(|status| {
+        let (code, message) = (status.code.unwrap_or_default(), status.message.unwrap_or_default());
+        format!("- HTTP {code}: `{message}`\n")
+    });
+    "\n## Forbidden\n\nWith `--workload-namespace`, whoever creates a pipeline elsewhere or changes its `spec` must be allowed \
+     to create Pods\nthere. The whole request is refused, before any other fault is looked for.\n\n"
+        .to_owned()
+        + &lines.collect::<String>()
 }

@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use super::dry_run::{self, Asked, Server};
 use super::input::{self, Document, Input, Place};
-use super::judge::{Fault, Names, judge_against};
+use super::judge::{Fault, Names, judge_against, repeated};
+use super::namespace::WorkloadNamespace;
+use crate::core::validation::UNKNOWN_FIELD;
 use crate::core::violation::Warning;
 
 /// What to validate, and how to say it.
@@ -21,9 +23,8 @@ pub(super) struct Args {
     /// Form of the answer: for people, for programs, or as annotations of a GitHub workflow.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-    /// Namespace in which the Pods of all pipelines run; without it, that of each pipeline. Names collide within one.
-    #[arg(long, value_name = "NAMESPACE", env = "STREAMS_WORKLOAD_NAMESPACE")]
-    workload_namespace: Option<String>,
+    #[command(flatten)]
+    workload_namespace: WorkloadNamespace,
     /// Also asks the API server of the kubeconfig, by dry runs of creates and updates: names of stored pipelines, fields
     /// that may not change, rights, quotas, other webhooks.
     #[arg(long)]
@@ -87,17 +88,15 @@ impl PlacedWarning {
 /// Validates the files. Exit code 0: no fault; 1: faults; 2: something could not be read; 4: the API server could not, or
 /// may not, be asked about a pipeline.
 pub(super) fn run(args: &Args) -> ExitCode {
+    if let Some(refused) = super::refuse_stdin_twice(&args.files) {
+        return refused;
+    }
     let server = args.server.then(Server::connect);
     let namespace = server.as_ref().map_or("default", |server| &server.namespace);
     let input = input::read_in(namespace, &args.files).served();
-    input.report();
-    let mut asked = server.map(|server| server.ask(&input.documents)).into_iter().flatten();
-    let mut names = Names::default();
-    let entries = input.documents.iter().map(|document| {
-        let workload_namespace = args.workload_namespace.as_deref();
-        entry(document, asked.next(), &mut names, workload_namespace)
-    });
-    let entries: Vec<Entry> = entries.collect();
+    input.report(&args.files);
+    let asked = server.map(|server| server.ask(&input.documents)).unwrap_or_default();
+    let entries = entries(&input, asked, args.workload_namespace.get());
     report_unasked(&entries);
     let is_valid = entries.iter().all(|entry| entry.faults.is_empty());
     let is_whole = entries.iter().all(|entry| entry.unasked.is_none());
@@ -153,7 +152,30 @@ pub(super) fn fault_line(document: &Document, fault: &Fault) -> String {
     format!("{file}:{line}: {namespace}/{name}: {}", fault.in_words())
 }
 
-fn entry(document: &Document, asked: Option<Asked>, names: &mut Names, workload_namespace: Option<&str>) -> Entry {
+/// The answers to all documents; `asked` is what the API server said to each, or nothing.
+fn entries(input: &Input, asked: Vec<Asked>, workload_namespace: Option<&str>) -> Vec<Entry> {
+    let mut names = Names::default();
+    for (document, Asked { stored, .. }) in input.documents.iter().zip(&asked) {
+        // Its names are its own, wherever in the files it stands.
+        if let Some(stored) = stored {
+            names.hold(document, stored, workload_namespace);
+        }
+    }
+    let mut asked = asked.into_iter();
+    let entries = input.documents.iter().zip(repeated(input));
+    entries
+        .map(|(document, again)| entry(document, again, asked.next(), &mut names, workload_namespace))
+        .collect()
+}
+
+/// The answer to a document; `again` is the fault of one whose pipeline stands in the files already.
+fn entry(
+    document: &Document,
+    again: Option<Fault>,
+    asked: Option<Asked>,
+    names: &mut Names,
+    workload_namespace: Option<&str>,
+) -> Entry {
     let (stored, told) = asked.map_or((None, None), |asked| (asked.stored, Some(asked.told)));
     let answer = judge_against(document, stored.as_ref());
     let faults = match &answer.pipeline {
@@ -166,11 +188,12 @@ fn entry(document: &Document, asked: Option<Asked>, names: &mut Names, workload_
         Err(faults) => faults.clone(),
     };
     let (found_there, said_there, unasked) = told.unwrap_or_default().into_parts();
+    let faults = again.into_iter().chain(faults).collect();
     let faults = dry_run::join(faults, found_there);
     let is_refused = |field: &str| faults.iter().any(|fault| fault.field == field);
     let mut here = answer.warnings;
     // That a field is dropped is no news where it is a fault.
-    here.retain(|warning| warning.rule != "unknown-field" || !is_refused(&warning.path));
+    here.retain(|warning| warning.rule != UNKNOWN_FIELD || !is_refused(&warning.path));
     let Place {
         file,
         document: number,

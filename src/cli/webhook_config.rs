@@ -24,7 +24,7 @@ pub(super) struct WebhookConfigArgs {
     webhook_config_name: String,
 
     /// Namespace whose pipelines the operator watches; repeatable; all without it
-    #[arg(long = "watch-namespace", value_name = "NAMESPACE")]
+    #[arg(long = "watch-namespace", value_name = "NAMESPACE", value_parser = super::namespace::namespace)]
     watch_namespaces: Vec<String>,
 }
 

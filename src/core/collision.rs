@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::api::StreamingPipelineSpec;
 
-use super::names::{BaseName, WorkloadSet, base_name};
+use super::names::{BaseName, base_names};
 
 /// A pipeline, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,7 +47,7 @@ impl NameSet {
     #[must_use]
     pub fn of(workload_namespace: &str, object_name: &str, spec: &StreamingPipelineSpec) -> Self {
         let pipeline = spec.pipeline_name.as_deref().unwrap_or(object_name);
-        let bases = WorkloadSet::ALL.map(|set| base_name(&spec.service_name, pipeline, spec.segment_id, set));
+        let bases = base_names(&spec.service_name, pipeline, spec.segment_id);
         let valid = bases.into_iter().filter(|base| BaseName::parse(base).is_some());
         Self {
             names: valid

@@ -58,9 +58,7 @@ pub(super) struct Composition {
     pub(super) config_name: String,
     /// The Pod template of the primary set: `{metadata: {labels, annotations}, spec}`.
     pub(super) primary: OpenObject,
-    /// The Pod template of the canary set.
-    pub(super) canary: OpenObject,
-    /// Place of the consumer in `spec.containers` of both templates.
+    /// Place of the consumer in `spec.containers` of the template, and of that of the canary set ([`canary_of`]).
     pub(super) consumer_index: usize,
     /// What could not be merged.
     pub(super) findings: Vec<Finding>,
@@ -72,9 +70,7 @@ pub(super) struct Composition {
 pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, processes: &MultiProcess) -> Composition {
     let config_text = config_text::text(&spec.pipeline_config);
     let config_version = config_text::version(&config_text);
-    let base = |set| names::base_name(&spec.service_name, pipeline_name, spec.segment_id, set);
-    let primary_base = base(WorkloadSet::Primary);
-    let canary_base = base(WorkloadSet::Canary);
+    let [canary_base, primary_base] = names::base_names(&spec.service_name, pipeline_name, spec.segment_id);
     let hash: String = config_version.chars().take(CONFIG_NAME_HASH_LENGTH).collect();
     let config_name = format!("{primary_base}-{hash}");
     let module = names::mangle_to(&spec.pipeline_module, names::LABEL_LENGTH_MAX);
@@ -98,7 +94,6 @@ pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, process
         config_text,
         config_version,
         config_name,
-        canary: canary_of(&primary, spec.emergency_patch.as_ref()),
         primary,
         consumer_index,
         canary_findings: only_canary.without(&found),
@@ -155,9 +150,9 @@ fn canary_conflicts(template: &OpenObject, base: &str) -> Found {
     found
 }
 
-/// The template of the canary set: that of the primary one, but for the label `env` where no patch has set that for
-/// both.
-fn canary_of(primary: &OpenObject, patch: Option<&OpenObject>) -> OpenObject {
+/// The Pod template of the canary set: that of the primary one, but for the label `env` where `patch`, the emergency
+/// patch, has not set that for both.
+pub(super) fn canary_of(primary: &OpenObject, patch: Option<&OpenObject>) -> OpenObject {
     let mut canary = primary.clone();
     let patched = patch.and_then(|patch| at(patch, &["spec", "template", "metadata", "labels", "env"]));
     let labels = canary

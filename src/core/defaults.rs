@@ -9,13 +9,11 @@ use serde_json::{Map, Value, json};
 /// `pipeline_name`, which is the object's name; with `metadata.generateName` alone that is not known yet, and nothing
 /// is written. Doing it twice changes nothing. An object without a `spec` that is an object stays as it is.
 pub fn apply_defaults(object: &mut Value) {
-    let name = object.pointer("/metadata/name").cloned();
+    let name = default_pipeline_name(object).map(str::to_owned);
     let Some(Value::Object(spec)) = object.get_mut("spec") else {
         return;
     };
-    if let Some(Value::String(name)) = name
-        && !name.is_empty()
-    {
+    if let Some(name) = name {
         fill(spec, "pipeline_name", || Value::String(name));
     }
     fill(spec, "replicas", || json!(1));
@@ -36,6 +34,13 @@ pub fn apply_defaults(object: &mut Value) {
         fill(rollout, "requireAnalysis", || json!(false));
         fill(rollout, "onFailure", || json!("Pause"));
     }
+}
+
+/// What `pipeline_name` is where it is left out: the name of the object, once that is known.
+#[must_use]
+pub fn default_pipeline_name(object: &Value) -> Option<&str> {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    name.filter(|name| !name.is_empty())
 }
 
 fn fill(object: &mut Map<String, Value>, field: &str, default: impl FnOnce() -> Value) {

@@ -21,11 +21,15 @@ pub fn mangle(text: &str) -> String {
         match c {
             '.' | '_' => kept.push('-'),
             'a'..='z' | '0'..='9' | '-' => kept.push(c),
+            'A'..='Z' => kept.push(c.to_ascii_lowercase()),
             // One letter at a time is enough: those whose lower case depends on their neighbours are deleted.
             _ => kept.extend(c.to_lowercase().filter(|c| matches!(c, 'a'..='z' | '0'..='9' | '-'))),
         }
     }
-    kept.trim_matches('-').to_owned()
+    kept.truncate(kept.trim_end_matches('-').len());
+    let start = kept.len() - kept.trim_start_matches('-').len();
+    kept.drain(..start);
+    kept
 }
 
 /// [`mangle`], cut to `length_max` characters, without `-` at the new end.
@@ -129,6 +133,15 @@ pub fn base_name(service: &str, pipeline: &str, segment: i64, set: WorkloadSet) 
         WorkloadSet::Canary => "-canary",
     };
     mangle(&format!("{service}-pipeline-{pipeline}-{segment}{suffix}"))
+}
+
+/// The base names of both sets of a pipeline, as [`base_name`] makes them, in the order of [`WorkloadSet::ALL`].
+#[must_use]
+pub fn base_names(service: &str, pipeline: &str, segment: i64) -> [String; 2] {
+    let primary = base_name(service, pipeline, segment, WorkloadSet::Primary);
+    // It ends with a digit of the segment, so what is put behind it is all there is to mangle.
+    let canary = format!("{primary}-canary");
+    [canary, primary]
 }
 
 /// A place within a set, 0 to 998.

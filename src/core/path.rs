@@ -115,6 +115,21 @@ impl From<&serde_path_to_error::Path> for FieldPath {
     }
 }
 
+/// The path of what a type leaves unread.
+impl From<&serde_ignored::Path<'_>> for FieldPath {
+    fn from(path: &serde_ignored::Path<'_>) -> Self {
+        use serde_ignored::Path;
+        match path {
+            Path::Root => Self::default(),
+            Path::Seq { parent, index } => Self::from(*parent).index(*index),
+            Path::Map { parent, key } => Self::from(*parent).key(key),
+            Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
+                Self::from(*parent)
+            }
+        }
+    }
+}
+
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, step) in self.0.iter().enumerate() {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::api::meta;
 use crate::api::streaming_pipeline::OpenObject;
 
-use super::compose::{CONFIG_VOLUME, Composition};
+use super::compose::{CONFIG_VOLUME, Composition, canary_of};
 use super::names::{BaseName, Generation, Ordinal, Revision, WorkloadSet};
 use super::valid::ValidPipeline;
 
@@ -104,9 +104,19 @@ pub fn render(pipeline: &ValidPipeline) -> Rendered {
     pipeline.rendered().clone()
 }
 
-/// What a composition without faults renders to; with the canary set when that is at no fault either.
-pub(super) fn of_composition(composition: Composition, primary: BaseName, has_canary: bool) -> Rendered {
+/// What a composition without faults renders to; with the canary set when that is at no fault either. `patch` is the
+/// emergency patch that was composed.
+pub(super) fn of_composition(
+    composition: Composition,
+    primary: BaseName,
+    patch: Option<&OpenObject>,
+    has_canary: bool,
+) -> Rendered {
     let canary = BaseName::parse(&composition.canary_base).filter(|_| has_canary);
+    let canary = canary.map(|base| SetTemplate {
+        base,
+        template: canary_of(&composition.primary, patch),
+    });
     Rendered {
         config: ConfigMapContent {
             name: composition.config_name,
@@ -118,10 +128,7 @@ pub(super) fn of_composition(composition: Composition, primary: BaseName, has_ca
             base: primary,
             template: composition.primary,
         },
-        canary: canary.map(|base| SetTemplate {
-            base,
-            template: composition.canary,
-        }),
+        canary,
     }
 }
 

@@ -81,7 +81,12 @@ impl ValidPipeline {
             Some(primary) if violations.is_empty() => Ok(Self {
                 revision: revision(&spec, object_name),
                 counts: SetCounts::of_spec(&spec),
-                rendered: render::of_composition(composition, primary, !canary_is_at_fault),
+                rendered: render::of_composition(
+                    composition,
+                    primary,
+                    spec.emergency_patch.as_ref(),
+                    !canary_is_at_fault,
+                ),
                 spec: StreamingPipelineSpec {
                     pipeline_name: Some(pipeline_name),
                     ..spec

@@ -112,7 +112,9 @@ fn claim(request: &Request, names: &Names, now: Timestamp, otherwise_valid: bool
     }
 }
 
-fn name_collision(collision: &Collision) -> Violation {
+/// The fault of a pipeline that can take a name which another one has.
+#[must_use]
+pub fn name_collision(collision: &Collision) -> Violation {
     let Collision {
         holder,
         name,

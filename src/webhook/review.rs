@@ -50,7 +50,7 @@ pub struct Request {
     pub dry_run: bool,
     /// Who asks, as the API server has authenticated them.
     pub user: UserInfo,
-    /// The object as it would be stored, perhaps without `status` and `managedFields`.
+    /// The object as it would be stored, perhaps without what [`decode`] leaves out.
     pub object: Value,
     /// The stored object that an update would replace; likewise.
     pub old_object: Option<Value>,
@@ -106,7 +106,7 @@ struct RawRequest<'a> {
 
 /// Reads a body.
 ///
-/// `status` and `managedFields` of the objects may be left out. Fails when there is no uid to answer to; any other fault
+/// `status`, `managedFields` and the annotation of what kubectl last applied may be left out of the objects. Fails when there is no uid to answer to; any other fault
 /// is part of the result.
 pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
     match quick::read(body) {

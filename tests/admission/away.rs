@@ -84,7 +84,7 @@ async fn each_row_of_the_page_holds_while_no_replica_answers() {
         .expect("it is admitted");
     bed.stop().await;
     let rows = rows();
-    assert_eq!(rows.len(), 22, "the table has been read as a whole");
+    assert_eq!(rows.len(), 23, "the table has been read as a whole");
     for (what, works, command) in rows {
         let answer = run(&bed, command, folder.path()).await;
         assert_eq!(answer.is_ok(), works, "{what}: {command}: {answer:?}");

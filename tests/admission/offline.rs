@@ -131,3 +131,39 @@ async fn numbers_are_judged_as_the_api_server_stores_them() {
     ];
     assert_agreed(&bed, rows).await;
 }
+
+/// kubectl asks the API server to refuse them; the warning names the same path.
+#[tokio::test]
+async fn fields_that_kubectl_is_refused_for_are_warned_of_by_the_same_path() {
+    let bed = Bed::start().await;
+    for pointer in [
+        "/sepc",
+        "/metadata/namspace",
+        "/spec/rolout",
+        "/spec/rollout/pausd",
+        "/status/fase",
+    ] {
+        let mut object = manifest("a");
+        object["spec"]["rollout"] = json!({});
+        object["status"] = json!({});
+        let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
+        object.pointer_mut(parent).expect("it is there")[field] = json!({"a": 1});
+        let path = pointer.trim_start_matches('/').replace('/', ".");
+        let file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file");
+        std::fs::write(&file, object.to_string()).expect("a file");
+        let name = file.path().to_str().expect("UTF-8");
+        let refusal = bed.kubectl(&["create", "--dry-run=server", "--filename", name]).await;
+        let refusal = refusal.expect_err(&path);
+        assert!(
+            refusal.contains(&format!("strict decoding error: unknown field \"{path}\"")),
+            "{path}: {refusal}"
+        );
+        let here = Command::new(env!("CARGO_BIN_EXE_streaming-operator"))
+            .args(["validate", "-f", name])
+            .output()
+            .expect("the program");
+        let told = String::from_utf8_lossy(&here.stdout).into_owned();
+        let warning = format!("warning: {path}: is an unknown field: kubectl refuses it, other clients drop it\n");
+        assert!(here.status.success() && told.ends_with(&warning), "{told}");
+    }
+}

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on ends in a panic"
 )]
 
+mod input;
 mod odd_input;
 mod plan;
 mod server;
@@ -85,7 +86,9 @@ fn a_folder_of_bad_manifests_is_told_fault_by_fault_with_file_and_line() {
 
 #[test]
 fn the_answer_for_programs_names_file_document_and_line() {
-    let bad = PIPELINE.replace("cpu_per_process: 100", "cpu_per_process: 0");
+    let bad = PIPELINE
+        .replace("checkout", "other")
+        .replace("cpu_per_process: 100", "cpu_per_process: 0");
     let output = run(&["validate", "-f", "-", "-o", "json"], &format!("{PIPELINE}---\n{bad}"));
     assert_eq!(code(&output), Some(1));
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
@@ -94,7 +97,7 @@ fn the_answer_for_programs_names_file_document_and_line() {
         json!({"valid": false, "documents": [
             {"file": "-", "document": 1, "line": 1, "name": "checkout", "namespace": "ingest",
              "faults": [], "warnings": []},
-            {"file": "-", "document": 2, "line": 17, "name": "checkout", "namespace": "ingest",
+            {"file": "-", "document": 2, "line": 17, "name": "other", "namespace": "ingest",
              "faults": [{"field": "spec.cpu_per_process", "rule": "field-ranges", "reason": "FieldValueInvalid",
                          "message": "is 0, must be at least 1", "line": 24}],
              "warnings": []},
@@ -128,8 +131,9 @@ fn pipelines_that_would_take_each_others_names_are_told() {
     assert_eq!(code(&output), Some(1));
     assert_eq!(
         stdout(&output),
-        "-:1: ingest/one: valid\n-:22: ingest/two: spec.pipeline_name: the name svc-pipeline-a-b-0-canary in namespace \
-         ingest is taken by the StreamingPipeline ingest/one\n"
+        "-:1: ingest/one: valid\n-:22: ingest/two: spec.pipeline_name: NameCollision: StreamingPipeline ingest/one can have \
+         Pods or ConfigMaps named svc-pipeline-a-b-0-canary in namespace ingest as well; choose another pipeline_name, \
+         service_name or segment_id\n"
     );
     let elsewhere = both.replacen("namespace: ingest", "namespace: other", 1);
     assert_eq!(code(&run(&["validate", "-f", "-"], &elsewhere)), Some(0));

@@ -187,6 +187,35 @@ async fn faults_of_the_server_stand_at_their_lines_beside_those_found_here() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_stored_pipeline_has_its_names_though_it_comes_later_in_the_files() {
+    let (address, _) = serve(|method, path| match method {
+        "GET" if path.ends_with("/another") => not_stored(),
+        "GET" => {
+            let spec = json!({"service_name": "svc", "pipeline_name": "orders", "pipeline_module": "pkg.mod",
+                "image_name": "registry.example/app:1", "cpu_per_process": 100, "memory_per_process": 256,
+                "deployment_template": {}, "container_template": {}, "pipeline_config": {}});
+            (
+                200,
+                &[],
+                json!({"metadata": {"name": "checkout", "uid": "u1"}, "spec": spec}),
+            )
+        }
+        _ => (201, &[], json!({})),
+    })
+    .await;
+    let stored = PIPELINE.replace("spec:", "spec:\n  pipeline_name: orders");
+    let new = stored.replace("name: checkout", "name: another");
+    let output = validate(address, &[], &format!("{new}---\n{stored}")).await;
+    assert_eq!((code(&output), stderr(&output)), (Some(1), String::new()));
+    assert_eq!(
+        stdout(&output),
+        "p.yaml:5: ingest/another: spec.pipeline_name: NameCollision: StreamingPipeline ingest/checkout can have Pods or \
+         ConfigMaps named svc-pipeline-orders-0-canary in namespace ingest as well; choose another pipeline_name, \
+         service_name or segment_id\np.yaml:18: ingest/checkout: valid\n"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_is_stored_meanwhile_is_looked_at_again() {
     static STORED: Mutex<bool> = Mutex::new(false);
     let (address, asked) = serve(|method, _| {

@@ -83,11 +83,14 @@ fn is_separator(line: &str) -> bool {
 fn json(first_line: usize, text: &str) -> Vec<Read> {
     let mut documents = Vec::new();
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let (mut line, mut counted) = (first_line, 0);
     loop {
         let start = values.byte_offset();
         let blank = text.get(start..).map_or(0, |rest| rest.len() - rest.trim_start().len());
         let start = start + blank;
-        let line = first_line + lines_before(text, start);
+        // On from the value before: a file can have as many values as lines.
+        line += lines_within(text, counted, start);
+        counted = start;
         let Some(value) = values.next() else { break };
         match value {
             Ok(value) => {
@@ -115,9 +118,9 @@ fn json(first_line: usize, text: &str) -> Vec<Read> {
     documents
 }
 
-fn lines_before(text: &str, offset: usize) -> usize {
-    let before = text.get(..offset).unwrap_or_default();
-    before.bytes().filter(|byte| *byte == b'\n').count()
+fn lines_within(text: &str, start: usize, end: usize) -> usize {
+    let part = text.get(start..end).unwrap_or_default();
+    part.bytes().filter(|byte| *byte == b'\n').count()
 }
 
 fn yaml(first_line: usize, text: &str) -> Option<Read> {
@@ -167,6 +170,15 @@ mod tests {
                 r#"{"x":1}"#
             ]
         );
+    }
+
+    #[test]
+    fn a_file_of_very_many_values_in_a_row_is_read_in_time() {
+        // With the lines of each value counted from the first one, this would take minutes.
+        let text = "{\"a\":1}\n".repeat(50_000);
+        let read = read(&text);
+        assert_eq!(read.len(), 50_000);
+        assert_eq!(read.last().map(|read| read.line), Some(50_000));
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! cannot read: that is said, and the others are still read.
 
 mod documents;
+mod encoding;
 mod kubectl_yaml;
 mod scalar;
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -114,6 +116,11 @@ impl Document {
     }
 }
 
+/// Whether stdin, which can be read only once, is named more than once.
+pub(super) fn stdin_is_named_twice<'a>(paths: impl IntoIterator<Item = &'a String>) -> bool {
+    paths.into_iter().filter(|path| *path == "-").count() > 1
+}
+
 /// Reads files, folders (with all below them) and `-`, which is stdin. What names no namespace is in `default`.
 pub(super) fn read(paths: &[String]) -> Input {
     read_in("default", paths)
@@ -196,10 +203,9 @@ impl Input {
     }
 
     fn take(&mut self, file: &str, bytes: io::Result<Vec<u8>>) {
-        let text = match bytes.map(String::from_utf8) {
-            Ok(Ok(text)) => text,
-            Ok(Err(error)) => return self.unreadable(file, format!("is no UTF-8: {error}")),
-            Err(error) => return self.unreadable(file, error.to_string()),
+        let text = match bytes.map_err(|error| error.to_string()).and_then(encoding::text) {
+            Ok(text) => text,
+            Err(why) => return self.unreadable(file, why),
         };
         for (position, read) in documents::read(&text).into_iter().enumerate() {
             let place = Place {
@@ -266,8 +272,33 @@ impl Input {
         }
     }
 
-    /// Says on stderr what was skipped and what could not be read.
-    pub(super) fn report(&self) {
+    /// For each document the place of the first one of the same pipeline, if that is another. One whose name is generated
+    /// is a pipeline of its own.
+    pub(super) fn repeated(&self) -> Vec<Option<&Place>> {
+        let mut first: HashMap<(&str, &str), &Place> = HashMap::new();
+        let named = self.documents.iter().map(|document| {
+            let key = (document.namespace(), document.given_name()?);
+            match first.entry(key) {
+                Entry::Occupied(place) => Some(*place.get()),
+                Entry::Vacant(vacant) => {
+                    vacant.insert(&document.place);
+                    None
+                }
+            }
+        });
+        named.collect()
+    }
+
+    /// Says on stderr what was skipped and what could not be read, and that there is no pipeline in `paths` when there is
+    /// none.
+    pub(super) fn report(&self, paths: &[String]) {
+        if self.documents.is_empty() && self.problems.is_empty() && !paths.is_empty() {
+            let (ours, version) = (meta::KIND, meta::API_VERSION);
+            eprintln!(
+                "streaming-operator: no {ours} of {version} was found in {}",
+                paths.join(", ")
+            );
+        }
         for Skipped { place, kind, .. } in &self.skipped {
             let (ours, version) = (meta::KIND, meta::API_VERSION);
             eprintln!(

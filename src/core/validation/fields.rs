@@ -4,6 +4,7 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Subject;
+use crate::api::streaming_pipeline::{PIPELINE_NAME_IMMUTABLE, SEGMENT_ID_IMMUTABLE, SERVICE_NAME_IMMUTABLE};
 use crate::core::path::FieldPath;
 use crate::core::violation::{FaultKind, Finding};
 
@@ -131,21 +132,21 @@ pub(super) fn immutable(subject: &Subject<'_>) -> Vec<Finding> {
     let Some(old) = subject.old else {
         return Vec::new();
     };
-    let changed = [
-        ("service_name", old.spec.service_name != subject.spec.service_name),
-        ("segment_id", old.spec.segment_id != subject.spec.segment_id),
-        ("pipeline_name", old.pipeline_name != subject.pipeline_name),
+    let service_name = old.spec.service_name != subject.spec.service_name;
+    let segment_id = old.spec.segment_id != subject.spec.segment_id;
+    let pipeline_name = old.pipeline_name != subject.pipeline_name;
+    let fields = [
+        ("service_name", service_name, SERVICE_NAME_IMMUTABLE),
+        ("segment_id", segment_id, SEGMENT_ID_IMMUTABLE),
+        ("pipeline_name", pipeline_name, PIPELINE_NAME_IMMUTABLE),
     ];
     // A stand-in is no value that could have changed.
     let is_read = |field: &str| subject.reading.has(field) && old.reading.has(field);
-    let changed = changed
+    let changed = fields
         .into_iter()
-        .filter(|(field, changed)| *changed && is_read(field));
+        .filter(|(field, changed, _)| *changed && is_read(field));
     changed
-        .map(|(field, _)| {
-            let message = "is immutable: it names every Pod and ConfigMap; delete the pipeline and create another";
-            Finding::of_value(FieldPath::spec(field), FaultKind::Forbidden, message)
-        })
+        .map(|(field, _, message)| Finding::of_value(FieldPath::spec(field), FaultKind::Forbidden, message))
         .collect()
 }
 

@@ -17,6 +17,7 @@ mod rules;
 mod segments;
 mod sizes;
 mod templates;
+mod unknown_fields;
 mod warnings;
 
 #[cfg(test)]
@@ -28,10 +29,12 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::api::StreamingPipelineSpec;
+use crate::api::streaming_pipeline::OpenObject;
 
 pub use self::metadata::metadata;
 use self::reading::Reading;
 pub use self::rules::{RULES, Rule};
+pub use self::unknown_fields::{UNKNOWN_FIELD, unknown_fields};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
@@ -61,7 +64,7 @@ struct Read {
 }
 
 impl Read {
-    /// A raw object with its defaults.
+    /// A raw object; defaults that are absent count as written.
     fn of(object: &Value) -> Self {
         let (spec, reading) = reading::read(object);
         let pipeline_name = spec.pipeline_name.clone().unwrap_or_default();
@@ -73,6 +76,37 @@ impl Read {
     }
 }
 
+/// The stored object that an update would replace, as far as it is compared with the new one. It is neither copied nor
+/// composed: few updates have a fault that may be old.
+struct Old<'a> {
+    /// The object as it is stored.
+    object: &'a Value,
+    /// Its spec, with its open objects empty, and with stand-ins where it could not be read.
+    spec: StreamingPipelineSpec,
+    /// Name of its pipeline: the field, or the object's name.
+    pipeline_name: String,
+    /// What could not be read.
+    reading: Reading,
+}
+
+impl<'a> Old<'a> {
+    fn of(object: &'a Value) -> Self {
+        let (spec, reading) = reading::read_typed_fields(object);
+        let pipeline_name = spec.pipeline_name.clone().unwrap_or_default();
+        Self {
+            object,
+            spec,
+            pipeline_name,
+            reading,
+        }
+    }
+
+    /// The config, if it is an object.
+    fn pipeline_config(&self) -> Option<&'a OpenObject> {
+        self.object.get("spec")?.get("pipeline_config")?.as_object()
+    }
+}
+
 /// What the rules judge.
 pub(super) struct Subject<'a> {
     /// The spec, with stand-ins where it could not be read.
@@ -81,8 +115,8 @@ pub(super) struct Subject<'a> {
     pub(super) pipeline_name: String,
     /// What could not be read.
     reading: Reading,
-    /// The stored object that an update would replace. It is not composed: few updates have a fault that may be old.
-    old: Option<&'a Read>,
+    /// The stored object that an update would replace.
+    old: Option<&'a Old<'a>>,
     /// The processes of the config.
     pub(super) processes: MultiProcess,
     /// What is made of it.
@@ -99,7 +133,7 @@ impl<'a> Subject<'a> {
     }
 
     /// An object that would replace `old`.
-    fn of(object: &'a Read, old: Option<&'a Read>) -> Self {
+    fn of(object: &'a Read, old: Option<&'a Old<'a>>) -> Self {
         let spec = Cow::Borrowed(&object.spec);
         Self::new(spec, object.pipeline_name.clone(), object.reading.clone(), old)
     }
@@ -108,7 +142,7 @@ impl<'a> Subject<'a> {
         spec: Cow<'a, StreamingPipelineSpec>,
         pipeline_name: String,
         reading: Reading,
-        old: Option<&'a Read>,
+        old: Option<&'a Old<'a>>,
     ) -> Self {
         let processes = MultiProcess::of(&spec.pipeline_config);
         let composition = compose(&spec, &pipeline_name, &processes);
@@ -146,20 +180,24 @@ impl<'a> Subject<'a> {
 /// same.
 #[must_use]
 pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
-    let new = defaulted(new);
-    let old = old.map(defaulted);
-    let (new_read, old_read) = (Read::of(&new), old.as_ref().map(Read::of));
-    let subject = Subject::of(&new_read, old_read.as_ref());
+    let (new_read, stored) = (Read::of(new), old.map(Old::of));
+    let subject = Subject::of(&new_read, stored.as_ref());
     let faults = subject.faults();
     // An old object is judged only when that can make a difference.
-    let old_faults = match &old_read {
-        Some(old) if !faults.is_empty() => Subject::of(old, None).faults(),
+    let old_faults = match old {
+        Some(old) if !faults.is_empty() => Subject::of(&Read::of(old), None).faults(),
         _ => Vec::new(),
     };
     let known = KnownFaults::of(&old_faults);
+    // With their defaults, which are values of theirs as well; a copy of each, made only when there is a fault to look for.
+    let both = old
+        .filter(|_| !old_faults.is_empty())
+        .map(|old| (defaulted(new), defaulted(old)));
     let mut verdict = Verdict::default();
     for (rule, finding) in faults {
-        let is_old = old.as_ref().is_some_and(|old| known.have(rule, &finding, &new, old));
+        let is_old = both
+            .as_ref()
+            .is_some_and(|(new, old)| known.have(rule, &finding, new, old));
         let violation = finding.under(rule);
         if is_old {
             verdict.warnings.push(warnings::of_old_fault(violation));
@@ -167,8 +205,7 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
             verdict.violations.push(violation);
         }
     }
-    let old_spec = old_read.as_ref().map(|old| &old.spec);
-    verdict.warnings.extend(warnings::of(&new, &subject, old_spec));
+    verdict.warnings.extend(warnings::of(&subject));
     warnings::limit(&mut verdict.warnings);
     verdict
 }

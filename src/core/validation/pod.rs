@@ -41,40 +41,69 @@ pub(super) fn types(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// What a first look at the whole template says: nearly always that there is nothing to find, several times cheaper than
 /// to look for it part by part.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct FirstLook {
     /// All of it can be read at once.
     is_of_its_types: bool,
-    /// That, and no field is one that Kubernetes' types do not know.
-    is_known: bool,
+    /// Then the fields that Kubernetes' types do not know.
+    unknown: Vec<Vec<Step>>,
 }
 
 impl FirstLook {
     /// A look at a Pod template.
     pub(super) fn at(template: &OpenObject) -> Self {
-        let mut unknown = 0;
-        let mut count = |_: serde_ignored::Path<'_>| unknown += 1;
-        let metadata = template
-            .get("metadata")
-            .map(|metadata| is_read::<ObjectMeta>(metadata, &mut count));
-        let spec = template.get("spec").map(|spec| is_read::<PodSpec>(spec, &mut count));
-        let is_of_its_types = metadata == Some(true) && spec == Some(true);
+        let mut unknown = Vec::new();
+        let metadata = is_read::<ObjectMeta>(template, "metadata", &mut unknown);
+        let spec = is_read::<PodSpec>(template, "spec", &mut unknown);
         Self {
-            is_of_its_types,
-            is_known: is_of_its_types && unknown == 0,
+            is_of_its_types: metadata && spec,
+            unknown,
         }
     }
 }
 
-/// Whether a value is of a type; `ignored` is shown what the type does not know.
-fn is_read<'v, T: Deserialize<'v>>(value: &'v Value, ignored: &mut impl FnMut(serde_ignored::Path<'_>)) -> bool {
-    serde_ignored::deserialize::<_, _, T>(value, ignored).is_ok()
+/// Whether a field of a template is there and of a type; adds to `unknown` what the type does not know of it, which a null
+/// there does not count as.
+fn is_read<'v, T: Deserialize<'v>>(template: &'v OpenObject, field: &str, unknown: &mut Vec<Vec<Step>>) -> bool {
+    let Some(value) = template.get(field) else { return false };
+    let mut note = |path: serde_ignored::Path<'_>| {
+        let steps = steps_of(&path);
+        let ignored = FieldPath::default().join(&steps);
+        if ignored.lookup(value).is_some_and(|value| !value.is_null()) {
+            let mut path = vec![Step::Key(field.to_owned())];
+            path.extend(steps);
+            unknown.push(path);
+        }
+    };
+    serde_ignored::deserialize::<_, _, T>(value, &mut note).is_ok()
+}
+
+fn steps_of(mut path: &serde_ignored::Path<'_>) -> Vec<Step> {
+    use serde_ignored::Path;
+    let mut steps = Vec::new();
+    loop {
+        path = match path {
+            Path::Root => break,
+            Path::Seq { parent, index } => {
+                steps.push(Step::Index(*index));
+                parent
+            }
+            Path::Map { parent, key } => {
+                steps.push(Step::Key(key.clone()));
+                parent
+            }
+            Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => parent,
+        };
+    }
+    steps.reverse();
+    steps
 }
 
 /// Paths of the fields that Kubernetes' types do not know.
 pub(super) fn unknown_fields(subject: &Subject<'_>) -> Vec<FieldPath> {
-    if subject.pod.is_known {
-        return Vec::new();
+    if subject.pod.is_of_its_types {
+        let unknown = subject.pod.unknown.iter();
+        return unknown.map(|path| source(subject, path)).collect();
     }
     let mut paths = Vec::new();
     each_part(subject, &mut |part| {

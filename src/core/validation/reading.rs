@@ -6,9 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Subject;
-use crate::api::stored::decode_spec;
+use crate::api::stored::{decode_spec, decode_typed_fields};
 use crate::api::streaming_pipeline::OpenObject;
 use crate::api::{LogLevel, Rollout, StreamingPipelineSpec};
+use crate::core::defaults::{apply_defaults, default_pipeline_name};
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
 
@@ -64,33 +65,53 @@ const FIELDS: [(&str, bool, &str); 19] = [
 ];
 const INTEGER: &str = "an integer, without point or exponent";
 
-/// Whether `spec` has a field of this name.
-pub(super) fn is_field(name: &str) -> bool {
-    FIELDS.iter().any(|(field, ..)| *field == name)
-}
-
 /// Enumerations: a string that is none of the allowed ones is not of a wrong type.
 const ENUMS: [&str; 3] = ["log_level", "podReplacementPolicy", "onFailure"];
 
-/// Reads the `spec` of an object that has its defaults.
+/// Reads the `spec` of an object; defaults that are absent count as written.
 pub(super) fn read(object: &Value) -> (StreamingPipelineSpec, Reading) {
-    let empty = OpenObject::new();
     let spec = match object.get("spec") {
-        None | Some(Value::Null) => &empty,
+        // Without a spec there is nowhere to write the default of the name, and it may be known all the same.
+        None | Some(Value::Null) => return read_by_field(&OpenObject::new(), default_pipeline_name(object).is_some()),
         Some(Value::Object(spec)) => spec,
         Some(_) => return unreadable_spec(),
     };
+    if let Some(read) = read_at_once(object, spec, |spec| decode_spec(spec).ok()) {
+        return (read, Reading::default());
+    }
+    let mut object = object.clone();
+    apply_defaults(&mut object);
+    let spec = object.get("spec").and_then(Value::as_object);
+    read_by_field(spec.unwrap_or(&OpenObject::new()), false)
+}
+
+/// [`read`] with the open objects left empty, where nothing is wrong with the spec.
+pub(super) fn read_typed_fields(object: &Value) -> (StreamingPipelineSpec, Reading) {
+    let spec = object.get("spec").and_then(Value::as_object);
+    match spec.and_then(|spec| read_at_once(object, spec, decode_typed_fields)) {
+        Some(read) => (read, Reading::default()),
+        None => read(object),
+    }
+}
+
+/// The usual case, a spec that is all of its types; the type has the other defaults itself, so they need not be written
+/// into a copy of the object first.
+fn read_at_once(
+    object: &Value,
+    spec: &OpenObject,
+    decode: impl FnOnce(&Value) -> Option<StreamingPipelineSpec>,
+) -> Option<StreamingPipelineSpec> {
     let has_null = FIELDS
         .iter()
         .any(|(field, ..)| spec.get(*field).is_some_and(Value::is_null));
-    if !has_null
-        && !is_list_of_fields(spec)
-        && spec.contains_key("pipeline_name")
-        && let Some(read) = object.get("spec").and_then(|spec| decode_spec(spec).ok())
-    {
-        return (read, Reading::default());
+    if has_null || is_list_of_fields(spec) {
+        return None;
     }
-    read_by_field(spec)
+    let mut read = decode(object.get("spec")?)?;
+    if read.pipeline_name.is_none() {
+        read.pipeline_name = Some(default_pipeline_name(object)?.to_owned());
+    }
+    Some(read)
 }
 
 /// Whether `rollout` is a list: the derived reader takes one for the values of the fields in their order.
@@ -108,13 +129,16 @@ fn unreadable_spec() -> (StreamingPipelineSpec, Reading) {
     (harmless(), reading)
 }
 
-fn read_by_field(spec: &OpenObject) -> (StreamingPipelineSpec, Reading) {
+/// `is_named`: the pipeline has the name of its object, though no field says so.
+fn read_by_field(spec: &OpenObject, is_named: bool) -> (StreamingPipelineSpec, Reading) {
     let mut reading = Reading::default();
     let mut readable = stand_in();
     for (field, required, expected) in FIELDS {
         match spec.get(field) {
             None if required => {
-                reading.required.push(missing(field));
+                if !(is_named && field == "pipeline_name") {
+                    reading.required.push(missing(field));
+                }
                 reading.stand_ins.push(field);
             }
             None => {}
@@ -183,22 +207,42 @@ pub(super) fn type_message(error: &serde_json::Error) -> String {
         .into_iter()
         .find_map(|start| message.strip_prefix(start));
     match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((given, expected)) => format!("is {}, must be {}", in_words(given), in_words(expected)),
+        Some((given, expected)) => format!("is {}, must be {}", given_in_words(given), expected_in_words(expected)),
         // What the reader of numbers says of one with a fraction where it wants none.
         None if message == "invalid number" => "must be an integer".to_owned(),
         None => message,
     }
 }
 
-/// The names that Rust has for types, as people know them from YAML.
-fn in_words(text: &str) -> String {
-    match text {
+/// What stands there, which the reader names by its type and often its value (`string "maybe"`), in the words of YAML.
+fn given_in_words(given: &str) -> String {
+    let valued = [
+        ("string ", "the string "),
+        ("boolean ", "the boolean "),
+        ("integer ", "the integer "),
+        ("floating point ", "the number "),
+    ];
+    let valued = valued
+        .into_iter()
+        .find_map(|(kind, words)| Some(words.to_owned() + given.strip_prefix(kind)?));
+    let words = match given {
         "sequence" => "a list".to_owned(),
         "map" => "an object".to_owned(),
+        "number" => "a number".to_owned(),
+        _ => valued.unwrap_or_else(|| given.to_owned()),
+    };
+    words.replace('`', "")
+}
+
+/// What the reader expects, often by the name of its type, in the words of YAML.
+fn expected_in_words(expected: &str) -> String {
+    match expected {
+        "sequence" | "a sequence" => "a list".to_owned(),
+        "map" | "a map" => "an object".to_owned(),
         "i32" => "an integer of 32 bits".to_owned(),
         "i64" => "an integer of 64 bits".to_owned(),
         "IntOrString" => "an integer or a string".to_owned(),
-        _ => text.replace('`', ""),
+        _ => expected.replace('`', ""),
     }
 }
 

@@ -4,6 +4,7 @@
 //! manifests in `tests/fixtures/rules`. `docs/rules.md` is printed from here.
 
 use super::{Subject, fields, pipeline_config, pod, quantities, reading, rendered, segments, sizes, templates};
+use crate::api::streaming_pipeline::{PIPELINE_NAME_IMMUTABLE, SEGMENT_ID_IMMUTABLE, SERVICE_NAME_IMMUTABLE};
 use crate::core::violation::Finding;
 
 /// A rule: its name, by which a fault is found again, and what it finds.
@@ -77,7 +78,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "immutable-fields",
         asks: "`service_name`, `pipeline_name` and `segment_id` stay as they are.",
-        messages: &["is immutable: it names every Pod and ConfigMap; delete the pipeline and create another"],
+        messages: &[SERVICE_NAME_IMMUTABLE, SEGMENT_ID_IMMUTABLE, PIPELINE_NAME_IMMUTABLE],
         example: "# of a pipeline that is stored with another one\nservice_name: other",
         check: fields::immutable,
     },

@@ -94,7 +94,6 @@ fn a_spec_that_is_missing_lacks_every_required_field() {
         paths,
         [
             "spec.service_name",
-            "spec.pipeline_name",
             "spec.pipeline_module",
             "spec.image_name",
             "spec.cpu_per_process",
@@ -104,6 +103,8 @@ fn a_spec_that_is_missing_lacks_every_required_field() {
             "spec.pipeline_config",
         ]
     );
+    let generated = faults(&json!({"metadata": {"generateName": "n-"}, "spec": null}));
+    assert_eq!(generated[1].1, "spec.pipeline_name", "its name is not known");
     for object in [json!(null), json!([]), json!({"spec": 1})] {
         assert!(!faults(&object).is_empty());
     }
@@ -162,6 +163,60 @@ fn what_names_the_pods_may_not_change() {
             ("immutable-fields", "spec.pipeline_name")
         ]
     );
+}
+
+#[test]
+fn what_is_of_a_wrong_type_is_told_in_whole_words() {
+    let message = |pointer: &str, value: Value| {
+        let verdict = validate(&with(pointer, value), None);
+        let first = verdict.violations.into_iter().next().expect("a fault");
+        first.message
+    };
+    for (pointer, value, expected) in [
+        (
+            "container_template/env",
+            json!([{"name": "A", "value": 80}]),
+            "is a number, must be a string",
+        ),
+        (
+            "container_template/env",
+            json!([{"name": "A", "value": 8.5}]),
+            "is a number, must be a string",
+        ),
+        (
+            "container_template/tty",
+            json!("yes"),
+            "is the string \"yes\", must be a boolean",
+        ),
+        ("container_template/stdin", json!(["x"]), "is a list, must be a boolean"),
+        (
+            "container_template/workingDir",
+            json!(true),
+            "is the boolean true, must be a string",
+        ),
+        (
+            "container_template/workingDir",
+            json!({"a": 1}),
+            "is an object, must be a string",
+        ),
+        (
+            "container_template/envFrom",
+            json!({"a": 1}),
+            "is an object, must be a list",
+        ),
+        (
+            "rollout/paused",
+            json!("maybe"),
+            "is the string \"maybe\", must be a boolean",
+        ),
+        (
+            "rollout/onFailure",
+            json!("Never"),
+            "is Never, must be Pause or Rollback",
+        ),
+    ] {
+        assert_eq!(message(pointer, value), expected, "{pointer}");
+    }
 }
 
 #[test]

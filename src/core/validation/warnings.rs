@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::{Subject, WARNINGS_MAX, pod, reading};
+use super::{Old, Subject, UNKNOWN_FIELD, WARNINGS_MAX, pod};
+use crate::api::PodReplacementPolicy;
 use crate::api::streaming_pipeline::OpenObject;
-use crate::api::{PodReplacementPolicy, StreamingPipelineSpec};
 use crate::core::compose::WITHOUT_EFFECT;
 use crate::core::path::FieldPath;
 use crate::core::violation::{Violation, Warning};
@@ -23,10 +23,10 @@ pub(super) fn of_old_fault(fault: Violation) -> Warning {
     }
 }
 
-/// Every warning of an object; `old` is the stored spec that it would replace.
-pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPipelineSpec>) -> Vec<Warning> {
+/// Every warning of what `subject` is.
+pub(super) fn of(subject: &Subject<'_>) -> Vec<Warning> {
     let mut all = Vec::new();
-    if let Some(old) = old {
+    if let Some(old) = subject.old {
         of_edit(subject, old, &mut all);
     }
     of_spec(subject, &mut all);
@@ -40,23 +40,16 @@ pub(super) fn of(object: &Value, subject: &Subject<'_>, old: Option<&StreamingPi
     }
     for path in misplaced(subject) {
         let message = "is no field of a Deployment: it reaches no Pod";
-        all.push(warning("unknown-field", &path, message));
+        all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     for path in pod::unknown_fields(subject) {
         let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
-        all.push(warning("unknown-field", &path, message));
-    }
-    let fields = object.get("spec").and_then(Value::as_object);
-    for field in fields.into_iter().flatten().map(|(field, _)| field) {
-        if !reading::is_field(field) {
-            let message = "is no field of a StreamingPipeline; the API server drops it";
-            all.push(warning("unknown-field", &FieldPath::spec(field), message));
-        }
+        all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     all
 }
 
-fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
+pub(super) fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
     Warning {
         rule,
         path: path.to_string(),
@@ -64,8 +57,8 @@ fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> 
     }
 }
 
-fn of_edit(subject: &Subject<'_>, old: &StreamingPipelineSpec, all: &mut Vec<Warning>) {
-    let spec = &*subject.spec;
+fn of_edit(subject: &Subject<'_>, stored: &Old<'_>, all: &mut Vec<Warning>) {
+    let (spec, old) = (&*subject.spec, &stored.spec);
     if old.replicas > 0 && spec.replicas == 0 {
         let message = format!("goes from {} to 0: every consumer stops", old.replicas);
         all.push(warning("scale-to-zero", &FieldPath::spec("replicas"), message));
@@ -74,7 +67,7 @@ fn of_edit(subject: &Subject<'_>, old: &StreamingPipelineSpec, all: &mut Vec<War
         let message = "every consumer stops until it is false again";
         all.push(warning("suspend", &FieldPath::spec("suspend"), message));
     }
-    if old.image_name != spec.image_name && old.pipeline_config != spec.pipeline_config {
+    if old.image_name != spec.image_name && stored.pipeline_config() != Some(&spec.pipeline_config) {
         let message = "changes together with pipeline_config: if it goes wrong, either may be the cause";
         all.push(warning("image-and-config", &FieldPath::spec("image_name"), message));
     }
@@ -82,13 +75,13 @@ fn of_edit(subject: &Subject<'_>, old: &StreamingPipelineSpec, all: &mut Vec<War
 
 fn of_spec(subject: &Subject<'_>, all: &mut Vec<Warning>) {
     let spec = &*subject.spec;
-    let arroyo = ["pipeline", "adapter_config", "arroyo", "write_healthcheck"];
-    let path = arroyo.iter().fold(FieldPath::default(), |path, key| path.key(key));
     let config = spec.pipeline_config.get("pipeline");
     let writes_health = config.and_then(|config| config.pointer("/adapter_config/arroyo/write_healthcheck"));
     let is_read = subject.reading.has("pipeline_config");
     if spec.enable_liveness_probe && is_read && writes_health != Some(&Value::Bool(true)) {
-        let path = FieldPath::spec("pipeline_config").join(path.steps());
+        let arroyo = ["pipeline", "adapter_config", "arroyo", "write_healthcheck"];
+        let path = FieldPath::spec("pipeline_config");
+        let path = arroyo.iter().fold(path, |path, key| path.key(key));
         let message = "not true: liveness kills it every 310 s";
         all.push(warning("liveness-without-health", &path, message));
     }
@@ -228,13 +221,25 @@ pub(super) fn limit(warnings: &mut Vec<Warning>) {
     }
 }
 
-fn shorten(warning: &mut Warning) {
+/// Cuts path and message to the line.
+pub(super) fn shorten(warning: &mut Warning) {
     /// Leaves the message a third of the line.
     const PATH_LENGTH_MAX: usize = 79;
+    if is_short_line(&warning.path, PATH_LENGTH_MAX) {
+        let room = LINE_LENGTH_MAX - ": ".len() - warning.path.len();
+        if is_short_line(&warning.message, room) {
+            return;
+        }
+    }
     // The API server drops a line that it has had already, so those of two fields must differ: both ends stay.
     warning.path = cut_within(&one_line(&warning.path, usize::MAX), PATH_LENGTH_MAX);
     let room = LINE_LENGTH_MAX - ": ".len() - width(&warning.path).min(PATH_LENGTH_MAX);
     warning.message = one_line(&warning.message, room);
+}
+
+/// Whether a text is one line of no more than so many characters, as most are.
+fn is_short_line(text: &str, length_max: usize) -> bool {
+    text.len() <= length_max && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 fn cut_within(text: &str, length_max: usize) -> String {

@@ -1,5 +1,5 @@
-//! The usual review, read in one pass and without what nobody here looks at: `managedFields`, `status` and the
-//! options. They are more than half of a review, and as values they would cost more than judging it.
+//! The usual review, read in one pass and without what nobody here looks at: `managedFields`, `status`, the options and
+//! kubectl's copy of the manifest. They are more than half of a review, and as values they would cost more than judging it.
 //!
 //! Must never decide what is wrong with a review: whatever is unusual is left to the reader that takes everything.
 
@@ -98,7 +98,10 @@ pub(super) fn read(body: &[u8]) -> Option<Review> {
     })
 }
 
-/// An object without its `status` and its `metadata.managedFields`.
+/// The annotation in which kubectl keeps the manifest as it was last applied.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// An object without its `status`, its `metadata.managedFields` and what kubectl last applied.
 struct Object(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Object {
@@ -112,6 +115,7 @@ impl<'de> Deserialize<'de> for Object {
 enum Fields {
     OfObject,
     OfMetadata,
+    OfAnnotations,
 }
 
 impl<'de> DeserializeSeed<'de> for Fields {
@@ -133,11 +137,14 @@ impl<'de> Visitor<'de> for Fields {
         let mut read = Map::new();
         while let Some(field) = fields.next_key::<String>()? {
             let value = match (self, field.as_str()) {
-                (Self::OfObject, "status") | (Self::OfMetadata, "managedFields") => {
+                (Self::OfObject, "status")
+                | (Self::OfMetadata, "managedFields")
+                | (Self::OfAnnotations, LAST_APPLIED) => {
                     fields.next_value::<IgnoredAny>()?;
                     continue;
                 }
                 (Self::OfObject, "metadata") => Value::Object(fields.next_value_seed(Self::OfMetadata)?),
+                (Self::OfMetadata, "annotations") => Value::Object(fields.next_value_seed(Self::OfAnnotations)?),
                 _ => fields.next_value()?,
             };
             read.insert(field, value);
