@@ -12,6 +12,8 @@ STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh) || exit 1
 export STREAMING_OPERATOR_ASSETS
 # Without it its tests fail, and say why; the others need not.
 tests/testkit/prometheus.sh > /dev/null || true
+STREAMING_OPERATOR_PYTHON_OPERATOR=$(tests/python-operator.sh | tail -1) || exit 1
+export STREAMING_OPERATOR_PYTHON_OPERATOR
 export RUST_BACKTRACE=${RUST_BACKTRACE:-1}
 # A test that fails says why; a backtrace of each error on the way would bury it.
 export RUST_LIB_BACKTRACE=${RUST_LIB_BACKTRACE:-0}

@@ -2,7 +2,7 @@
 # Longer runs of what `make test` runs for a short while. Usage: tests/soak.sh NAME
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="core idle model rollouts ha races crash"
+names="core idle model rollouts ha races crash migration"
 case ${1:-} in
   idle)
     # Fifty pipelines, two replicas of the operator: five minutes without a request but watches and the lease.
@@ -42,6 +42,12 @@ case ${1:-} in
     STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
     export STREAMING_OPERATOR_ASSETS
     STREAMS_TEST_CRASH_EVERY=1 cargo test --locked --test pods_live crash:: -- --nocapture --test-threads=1
+    ;;
+  migration)
+    # The operator is killed after each number of writes up to KILLS, again and again until the pipelines are moved.
+    STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+    export STREAMING_OPERATOR_ASSETS
+    STREAMS_TEST_KILLS=${KILLS:-12} cargo test --locked --test migration -- --nocapture
     ;;
   *)
     echo "usage: make soak ONLY=NAME, where NAME is one of: $names" >&2

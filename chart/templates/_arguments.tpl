@@ -33,7 +33,7 @@
 - --webhook-enabled=false
 {{- end }}
 {{- range $key, $value := .Values.settings }}
-{{- if not (kindIs "invalid" $value) }}
+{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
 - --{{ kebabcase $key }}={{ kindIs "float64" $value | ternary (int $value) $value }}
 {{- end }}
 {{- end }}

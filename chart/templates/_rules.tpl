@@ -65,6 +65,12 @@
 - apiGroups: [""]
   resources: [pods, configmaps]
   verbs: [get, list, watch, create, delete]
+{{- if ne (toString (.Values.settings).legacyTakeover) "false" }}
+# What the Python operator left: taken down step by step.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [list, watch, patch, delete]
+{{- end }}
 # Whether the namespace is there and not on its way out. A Role in it is enough to read the namespace itself.
 - apiGroups: [""]
   resources: [namespaces]
@@ -75,6 +81,17 @@
   resources: [events]
   verbs: [create, patch]
 {{- end }}
+{{- end -}}
+
+{{/* Wanted in the namespace in which the Python operator ran, where that is none of those above. Nothing is created there.
+     Whether they are granted, the operator asks when it finds a pipeline that ran there. */}}
+{{- define "streaming-operator.rules.legacy" -}}
+- apiGroups: [""]
+  resources: [pods, configmaps]
+  verbs: [list, delete]
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [list, patch, delete]
 {{- end -}}
 
 {{/* Wanted in the operator's own namespace, under names that do not depend on the release. A create cannot be limited to a

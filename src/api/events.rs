@@ -60,6 +60,8 @@ event_reasons! {
     PodForceDeleted Warning =>
         "Look at the node that it was on: when the node only lost its connection, the consumer may still run there beside its \
          replacement. `podReplacementPolicy: Failed` never forces.",
+    /// The consumers of a Deployment of the Python operator run as Pods of this operator, and the Deployment is deleted.
+    LegacyWorkloadRemoved Normal => "Nothing.",
     /// The revision failed, and holds where it stands.
     RolloutFailed Warning => "As for the reason [RolloutFailed](#rolloutfailed).",
     /// The revision failed or was aborted, and the Pods go back to the current one.

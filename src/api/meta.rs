@@ -2,6 +2,8 @@
 //!
 //! They are an API: Pods of an earlier release carry them, and people select by them. None may be renamed.
 
+use std::collections::BTreeMap;
+
 /// API group of our kinds.
 pub const GROUP: &str = "streams.sentry.io";
 /// The one served version.
@@ -19,6 +21,8 @@ pub const LABEL_MANAGED_BY: &str = "streams.sentry.io/managed-by";
 pub const MANAGED_BY_VALUE: &str = "streaming-operator";
 /// Label: uid of the pipeline that owns the object. Nothing is changed or deleted whose label is another uid.
 pub const LABEL_OWNER_UID: &str = "streams.sentry.io/owner-uid";
+/// Label: the same, as the Python operator writes it. Earlier ones of it wrote [`LABEL_OWNER_UID`].
+pub const LABEL_LEGACY_OWNER_UID: &str = "pipeline.streams.sentry.io/owner-uid";
 /// Label on Pods: `primary` or `canary`.
 pub const LABEL_WORKLOAD_SET: &str = "streams.sentry.io/workload-set";
 /// Label on Pods: the ordinal within the set, decimal.
@@ -32,6 +36,19 @@ pub const LABEL_REVISION: &str = "streams.sentry.io/revision";
 pub const ANNOTATION_OWNER_NAME: &str = "streams.sentry.io/owner-name";
 /// Annotation: namespace of the owning pipeline.
 pub const ANNOTATION_OWNER_NAMESPACE: &str = "streams.sentry.io/owner-namespace";
+/// Annotation: name of the owning pipeline, as the Python operator writes it.
+pub const ANNOTATION_LEGACY_OWNER_NAME: &str = "pipeline.streams.sentry.io/owner-name";
+/// Annotation: namespace of the owning pipeline, as the Python operator writes it.
+pub const ANNOTATION_LEGACY_OWNER_NAMESPACE: &str = "pipeline.streams.sentry.io/owner-namespace";
+/// Annotation on Deployments of the Python operator: the `spec.replicas` that was last written to it here, decimal. More
+/// than that in `spec.replicas` was written by somebody else.
+pub const ANNOTATION_LEGACY_REPLICAS: &str = "streams.sentry.io/legacy-replicas";
+/// Annotation on Deployments of the Python operator: since when they are left to this operator (RFC 3339), and a word more
+/// when they had been applied again before. With it their [`ANNOTATION_LEGACY_OWNER_NAME`] is taken off, so that it is seen
+/// when the Python operator applies them again.
+pub const ANNOTATION_LEGACY_CLAIMED: &str = "streams.sentry.io/legacy-claimed";
+/// How the finalizers and annotations begin that the Python operator, and nobody else, puts on pipelines.
+pub const LEGACY_MARK_PREFIX: &str = "kopf.zalando.org/";
 /// Annotation on Pods: how many failures in a row led to this Pod, decimal; the back-off goes by it.
 pub const ANNOTATION_FAILURES: &str = "streams.sentry.io/failures";
 /// Annotation on ControllerRevisions: when the revision last completed (RFC 3339).
@@ -57,5 +74,16 @@ pub const FINALIZER: &str = "streams.sentry.io/cleanup";
 pub const FIELD_MANAGER: &str = "streaming-operator";
 /// Field manager of `caBundle` in the webhook configurations.
 pub const FIELD_MANAGER_CA: &str = "streaming-operator-ca";
+/// Field manager of what is written to Deployments of the Python operator, whose own is [`FIELD_MANAGER`] too.
+pub const FIELD_MANAGER_LEGACY: &str = "streaming-operator-migration";
 /// `reportingController` of our Events.
 pub const EVENT_REPORTER: &str = "streaming-operator";
+
+/// Uid of the pipeline that owns an object with these labels: by our label, else by that of the Python operator.
+#[must_use]
+pub fn owner_uid(labels: Option<&BTreeMap<String, String>>) -> Option<&String> {
+    let labels = labels?;
+    labels
+        .get(LABEL_OWNER_UID)
+        .or_else(|| labels.get(LABEL_LEGACY_OWNER_UID))
+}

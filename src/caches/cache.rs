@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::owner_of;
 use super::watch::Scope;
-use crate::api::meta::LABEL_OWNER_UID;
+use crate::api::meta::owner_uid;
 use crate::core::collision::PipelineId;
 use crate::core::names::PodName;
 
@@ -35,7 +35,7 @@ pub enum Key {
 
 impl Key {
     fn all(metadata: &ObjectMeta) -> impl Iterator<Item = Self> {
-        let label = metadata.labels.as_ref().and_then(|labels| labels.get(LABEL_OWNER_UID));
+        let label = owner_uid(metadata.labels.as_ref());
         let name = metadata.name.as_deref().and_then(PodName::parse);
         let namespace = metadata.namespace.clone().unwrap_or_default();
         let keys = [

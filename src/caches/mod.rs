@@ -11,7 +11,9 @@ pub mod watch;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::api::meta::{ANNOTATION_OWNER_NAME, ANNOTATION_OWNER_NAMESPACE};
+use crate::api::meta::{
+    ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_OWNER_NAMESPACE, ANNOTATION_OWNER_NAME, ANNOTATION_OWNER_NAMESPACE,
+};
 use crate::core::collision::PipelineId;
 
 pub use cache::{Cache, Change, Key};
@@ -19,13 +21,15 @@ pub use pipelines::Pipelines;
 pub use triggers::Triggers;
 pub use watch::Scope;
 
-/// The pipeline that an object of ours says it belongs to; `None` when it does not say.
+/// The pipeline that an object of ours, or of the Python operator, says it belongs to; `None` when it does not say.
 #[must_use]
 pub fn owner_of(metadata: &ObjectMeta) -> Option<PipelineId> {
     let annotations = metadata.annotations.as_ref()?;
+    // Ours first: it may stand beside that of the Python operator.
+    let get = |ours, theirs| annotations.get(ours).or_else(|| annotations.get(theirs)).cloned();
     Some(PipelineId {
-        namespace: annotations.get(ANNOTATION_OWNER_NAMESPACE)?.clone(),
-        name: annotations.get(ANNOTATION_OWNER_NAME)?.clone(),
+        namespace: get(ANNOTATION_OWNER_NAMESPACE, ANNOTATION_LEGACY_OWNER_NAMESPACE)?,
+        name: get(ANNOTATION_OWNER_NAME, ANNOTATION_LEGACY_OWNER_NAME)?,
     })
 }
 

@@ -54,13 +54,15 @@ impl Scope {
     }
 }
 
-/// What is selected of a kind: everything, or what carries our managed-by label.
+/// What is selected of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// Everything.
     Everything,
     /// What we made.
     ManagedByUs,
+    /// What carries this label, whatever its value.
+    Labelled(&'static str),
 }
 
 /// Watches a kind in `scope` until `stop`, and gives each event to `take`.
@@ -78,8 +80,10 @@ pub async fn run<K>(
     K: Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut config = Config::default();
-    if selection == Selection::ManagedByUs {
-        config = config.labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_VALUE}"));
+    match selection {
+        Selection::Everything => {}
+        Selection::ManagedByUs => config = config.labels(&format!("{LABEL_MANAGED_BY}={MANAGED_BY_VALUE}")),
+        Selection::Labelled(label) => config = config.labels(label),
     }
     let mut events = watcher(scope.api::<K>(client), config).default_backoff().boxed();
     let mut last_fault = None;

@@ -8,14 +8,21 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 
+use k8s_openapi::api::apps::v1::Deployment;
+use serde::Deserialize as _;
+
 use super::input::{self, Document, Input};
 use super::judge::{Fault, Names, judge, judge_edit, notes, repeated, unknown_fields};
 use super::namespace::WorkloadNamespace;
 use super::validate::{exit_code, fault_line};
-use crate::core::forecast::{Edited, Forecast, Step, forecast};
+use crate::core::forecast::{Edited, Forecast, Step, forecast, take_over};
 use crate::core::names::PodName;
+use crate::core::observed::LegacyDeployment;
 use crate::core::plan::{CreateReason, DeleteReason, HoldBy, Phase};
 use crate::core::valid::ValidPipeline;
+
+/// Deployments of the Python operator, by namespace and name of their pipelines.
+type Deployments = BTreeMap<(String, String), Vec<LegacyDeployment>>;
 
 /// What to plan.
 #[derive(Debug, clap::Args)]
@@ -24,7 +31,7 @@ pub(super) struct Args {
     #[arg(short = 'f', long = "filename", value_name = "NEW|-", required = true)]
     files: Vec<String>,
     /// The manifests as they are now, paired with the new ones by namespace and name. Without it every pipeline is
-    /// planned as new.
+    /// planned as new. Deployments of the Python operator among them are taken over: their pipelines are planned so.
     #[arg(long, value_name = "OLD")]
     old: Vec<String>,
     #[command(flatten)]
@@ -37,7 +44,8 @@ pub(super) fn run(args: &Args) -> ExitCode {
     if let Some(refused) = super::refuse_stdin_twice(args.files.iter().chain(&args.old)) {
         return refused;
     }
-    let (new, old) = (input::read(&args.files).served(), input::read(&args.old).served());
+    let (new, mut old) = (input::read(&args.files).served(), input::read(&args.old).served());
+    let legacy = legacy(&mut old);
     new.report(&args.files);
     old.report(&args.old);
     if !new.problems.is_empty() || !old.problems.is_empty() {
@@ -45,14 +53,14 @@ pub(super) fn run(args: &Args) -> ExitCode {
         return ExitCode::from(2);
     }
     eprint!("{}{}", notes(&old), unknown_fields(&new));
-    let (text, is_quiet) = plans(&new, &old, args.workload_namespace.get());
+    let (text, is_quiet) = plans(&new, &old, legacy, args.workload_namespace.get());
     let code = exit_code(&new, is_quiet);
     let mut out = std::io::stdout().lock();
     super::after_printing(out.write_all(text.as_bytes()).and_then(|()| out.flush()), code)
 }
 
 /// The plans of all pipelines, and whether none of them replaces anything or has a fault.
-fn plans(new: &Input, old: &Input, workload_namespace: Option<&str>) -> (String, bool) {
+fn plans(new: &Input, old: &Input, mut legacy: Deployments, workload_namespace: Option<&str>) -> (String, bool) {
     let key = |document: &Document| (document.namespace().to_owned(), document.name().to_owned());
     let mut before: BTreeMap<_, _> = old.documents.iter().map(|document| (key(document), document)).collect();
     let mut names = Names::default();
@@ -69,9 +77,10 @@ fn plans(new: &Input, old: &Input, workload_namespace: Option<&str>) -> (String,
             continue;
         }
         let old = before.remove(&key(document));
-        match plan(document, old, &mut names, workload_namespace) {
+        let deployments = legacy.remove(&key(document)).unwrap_or_default();
+        match plan(document, old, deployments, &mut names, workload_namespace) {
             Ok(told) => {
-                is_quiet &= told.replaced() == 0;
+                is_quiet &= told.replaced() + told.taken_over == 0;
                 put_forecast(&mut text, document, &told);
             }
             Err(lines) => {
@@ -94,6 +103,7 @@ fn plans(new: &Input, old: &Input, workload_namespace: Option<&str>) -> (String,
 fn plan(
     document: &Document,
     old: Option<&Document>,
+    deployments: Vec<LegacyDeployment>,
     names: &mut Names,
     workload_namespace: Option<&str>,
 ) -> Result<Forecast, String> {
@@ -110,6 +120,9 @@ fn plan(
         None => None,
     };
     let (namespace, name) = (document.namespace(), document.name());
+    if !deployments.is_empty() {
+        return Ok(take_over(namespace, name, deployments, &pipeline, Timestamp::now()));
+    }
     Ok(forecast(
         namespace,
         name,
@@ -117,6 +130,25 @@ fn plan(
         &pipeline,
         Timestamp::now(),
     ))
+}
+
+/// Takes the Deployments of the Python operator out of what was skipped, by namespace and name of their pipelines; that of
+/// the canary first.
+fn legacy(old: &mut Input) -> Deployments {
+    let mut found = Deployments::new();
+    old.skipped.retain(|skipped| {
+        let object = skipped.deployment.as_ref();
+        let deployment = object.and_then(|object| Deployment::deserialize(object).ok());
+        let Some((namespace, name, read)) = deployment.as_ref().and_then(LegacyDeployment::in_file) else {
+            return true;
+        };
+        found.entry((namespace, name)).or_default().push(read);
+        false
+    });
+    for deployments in found.values_mut() {
+        deployments.sort_by_key(|deployment| deployment.set);
+    }
+    found
 }
 
 fn lines(document: &Document, faults: &[Fault]) -> String {
@@ -150,8 +182,13 @@ fn put_forecast(text: &mut String, document: &Document, told: &Forecast) {
             ));
         }
         let (number, available, wanted) = (index + 1, step.available, told.wanted);
+        let consumers = if told.taken_over > 0 {
+            format!("{}, ", consumers_of(step.consumers))
+        } else {
+            String::new()
+        };
         put(format_args!(
-            "  step {number}: {}; {available} of {wanted} available",
+            "  step {number}: {}; {consumers}{available} of {wanted} available",
             words(step)
         ));
     }
@@ -174,6 +211,7 @@ fn fields(told: &Forecast, makes_revision: bool) -> String {
 fn headline(told: &Forecast) -> String {
     let to = &told.to;
     match &told.from {
+        None if told.taken_over > 0 => format!("moves from the Python operator, revision {to}"),
         None => format!("new, revision {to}"),
         Some(from) if from == to && told.edited.is_empty() => format!("unchanged, revision {to}"),
         Some(from) if from == to => format!("revision {to} stays"),
@@ -182,7 +220,15 @@ fn headline(told: &Forecast) -> String {
 }
 
 fn words(step: &Step) -> String {
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = Vec::new();
+    for scale in &step.scaled {
+        let (namespace, name, from, to) = (&scale.namespace, &scale.name, scale.from, scale.to);
+        parts.push(format!(
+            "takes {} off Deployment {namespace}/{name} ({to} left)",
+            from - to
+        ));
+    }
+    parts.extend(step.removed.iter().map(|what| format!("deletes {what}")));
     let deleted = |picked: fn(DeleteReason) -> bool| -> Vec<&str> {
         let chosen = step.deleted.iter().filter(|(_, why)| picked(*why));
         chosen.map(|(name, _)| name.as_str()).collect()
@@ -262,6 +308,11 @@ fn summary(told: &Forecast) -> String {
         format!("{steps} steps")
     };
     let mut parts = Vec::new();
+    if told.taken_over > 0 {
+        parts.push(format!("takes over {} in {in_steps}", consumers_of(told.taken_over)));
+        parts.push(format!("never fewer than {} available", told.lowest));
+        return parts.join("; ");
+    }
     if told.from.is_none() {
         parts.push(format!("creates {}", pods(told.created())));
     } else if replaced == 0 {
@@ -279,6 +330,14 @@ fn summary(told: &Forecast) -> String {
         parts.push(format!("never fewer than {} available", told.lowest));
     }
     parts.join("; ")
+}
+
+fn consumers_of(number: usize) -> String {
+    if number == 1 {
+        "1 consumer".to_owned()
+    } else {
+        format!("{number} consumers")
+    }
 }
 
 /// What the pipeline waits for in the end.

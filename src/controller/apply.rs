@@ -9,6 +9,7 @@ use futures::future::join_all;
 use super::backoff::Kind;
 use super::context::Context;
 use super::gather::View;
+use super::legacy::write as legacy;
 use super::{objects, pods};
 use crate::core::plan::{Action, ActionResult, Outcome};
 
@@ -163,6 +164,13 @@ async fn carry_out(ctx: &Context, view: &View, action: &Action) -> ActionResult 
         Action::DeletePod(delete) => pods::delete(ctx, view, delete).await,
         Action::DeleteConfigMap { name, uid, why: _ } => objects::delete_config_map(ctx, view, name, uid).await,
         Action::DeleteRevision { name, uid, why: _ } => objects::delete_revision(ctx, view, name, uid).await,
+        Action::ClaimLegacy(claim) => legacy::claim(ctx, view, claim).await,
+        Action::ScaleLegacy(scale) => legacy::scale(ctx, scale).await,
+        Action::DeleteLegacy { namespace, name, uid } => legacy::delete_deployment(ctx, namespace, name, uid).await,
+        Action::DeleteLegacyConfigMap { namespace, name, uid } => {
+            legacy::delete_config_map(ctx, namespace, name, uid).await
+        }
+        Action::RemoveLegacyMarks => legacy::remove_marks(ctx, view).await,
         Action::MarkCompleted { name, revision, at } => objects::mark_completed(ctx, view, name, revision, *at).await,
     }
 }

@@ -33,6 +33,8 @@ pub enum Kind {
     DeletePod,
     /// Deletes of ConfigMaps and ControllerRevisions.
     DeleteObject,
+    /// Everything that is done to what the Python operator left.
+    Legacy,
 }
 
 impl Kind {
@@ -47,6 +49,11 @@ impl Kind {
             Action::CreatePod(_) => Self::CreatePod,
             Action::DeletePod(_) => Self::DeletePod,
             Action::DeleteConfigMap { .. } | Action::DeleteRevision { .. } => Self::DeleteObject,
+            Action::ClaimLegacy(_)
+            | Action::ScaleLegacy(_)
+            | Action::DeleteLegacy { .. }
+            | Action::DeleteLegacyConfigMap { .. }
+            | Action::RemoveLegacyMarks => Self::Legacy,
         }
     }
 
@@ -61,7 +68,7 @@ impl Kind {
     pub const fn bars_what_follows(self) -> bool {
         match self {
             Self::Finalizer | Self::Revision | Self::ConfigMap => true,
-            Self::DryRun | Self::CreatePod | Self::DeletePod | Self::DeleteObject => false,
+            Self::DryRun | Self::CreatePod | Self::DeletePod | Self::DeleteObject | Self::Legacy => false,
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::errors::Failure;
+use super::legacy::{LegacyRights, LegacySettings};
 use super::namespaces::Namespaces;
 use super::world::World;
 use crate::caches::{Pipelines, Triggers};
@@ -70,6 +71,10 @@ pub struct Context {
     pub pod_writes: Semaphore,
     /// Namespaces that may be on their way out.
     pub namespaces: Namespaces,
+    /// How the Python operator is taken over from.
+    pub legacy: LegacySettings,
+    /// Where it is known that what was left can be removed.
+    pub legacy_rights: LegacyRights,
     /// Stored revisions by the uid of their ControllerRevision: they never change.
     pub stored_revisions: Mutex<HashMap<String, Arc<StoredRevision>>>,
 }

@@ -11,12 +11,13 @@ use kube::core::PartialObjectMeta;
 
 use super::context::Context;
 use super::errors::{Class, Failure};
+use super::legacy;
 use super::world::Look;
 use crate::api::meta::LABEL_OWNER_UID;
 use crate::api::{StoredPipeline, StreamingPipelineStatus};
 use crate::core::in_flight::Ledger;
 use crate::core::names::Revision;
-use crate::core::observed::{Observed, PipelineFacts};
+use crate::core::observed::{Observed, Owner, PipelineFacts};
 use crate::core::plan::{AnalysisVerdict, Bases, Input, Wanted};
 use crate::core::render::{Rendered, render};
 use crate::core::stored_revision::StoredRevision;
@@ -70,6 +71,7 @@ pub async fn gather(ctx: &Context, cached: Arc<StoredPipeline>, now: Timestamp) 
     };
     settle_unanswered(ctx, &pipeline).await?;
     let spec = read_spec(&stored, &pipeline.name);
+    let left = legacy::read(ctx, &stored, &pipeline, spec.wanted.as_ref()).await?;
     let look = Look {
         facts: &pipeline,
         wanted: spec.wanted.as_ref(),
@@ -78,6 +80,7 @@ pub async fn gather(ctx: &Context, cached: Arc<StoredPipeline>, now: Timestamp) 
         now,
     };
     let (observed, ledger) = ctx.world.observe(&stored, &look);
+    let observed = observed.with_legacy(left.legacy, &left.pods, spec.wanted.as_ref(), &ctx.settings, now);
     Ok(Some(View {
         now,
         spec,
@@ -102,6 +105,15 @@ impl View {
             analysis: &self.analysis,
             settings: &ctx.settings,
         }
+    }
+
+    /// The namespace of the Pod with this uid: the old one for a Pod that was found there.
+    #[must_use]
+    pub fn namespace_of(&self, uid: &str) -> &str {
+        let mut pods = self.observed.pods.iter();
+        let is_left = pods.any(|pod| pod.uid == uid && pod.owner == Owner::OldNamespace);
+        let old = self.observed.legacy.old_namespace.as_ref().filter(|_| is_left);
+        old.unwrap_or(&self.pipeline.workload_namespace)
     }
 
     /// The status as stored.

@@ -9,6 +9,7 @@ pub mod backoff;
 pub mod context;
 pub mod errors;
 pub mod gather;
+pub mod legacy;
 pub mod namespaces;
 pub mod objects;
 pub mod orphans;

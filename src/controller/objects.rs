@@ -254,7 +254,11 @@ pub(super) async fn remove_finalizer(ctx: &Context, view: &View) -> ActionResult
     set_finalizers(ctx, view, finalizers).await
 }
 
+/// Whether nothing of it is left where no ownerReference reaches. The old namespace was read in this pass.
 async fn is_empty(ctx: &Context, view: &View) -> Result<bool, Failure> {
+    if !view.pipeline.is_remote() {
+        return Ok(true);
+    }
     let namespace = &view.pipeline.workload_namespace;
     let owned = format!("{LABEL_OWNER_UID}={}", view.pipeline.uid);
     // Without a resourceVersion the list is a consistent read.

@@ -89,7 +89,9 @@ pub(super) async fn delete(ctx: &Context, view: &View, delete: &PodDelete) -> Ac
     let Ok(_permit) = ctx.pod_writes.acquire().await else {
         return stopping();
     };
-    let namespace = &view.pipeline.workload_namespace;
+    let namespace = view.namespace_of(&delete.uid);
+    // What is in the old namespace each pass reads anew; no watch would take it off the ledger.
+    let is_noted = namespace == view.pipeline.workload_namespace;
     let params = DeleteParams {
         grace_period_seconds: delete.force.then_some(0),
         preconditions: Some(Preconditions {
@@ -98,12 +100,14 @@ pub(super) async fn delete(ctx: &Context, view: &View, delete: &PodDelete) -> Ac
         }),
         ..DeleteParams::default()
     };
-    ctx.world.remember(&view.pipeline, |memory| {
-        memory.ledger.deleting(&delete.uid);
-        memory
-            .unanswered_deletes
-            .insert(delete.uid.clone(), delete.name.clone());
-    });
+    if is_noted {
+        ctx.world.remember(&view.pipeline, |memory| {
+            memory.ledger.deleting(&delete.uid);
+            memory
+                .unanswered_deletes
+                .insert(delete.uid.clone(), delete.name.clone());
+        });
+    }
     let what = format!("delete Pod {namespace}/{}", delete.name);
     let api = Api::<Pod>::namespaced(ctx.client.clone(), namespace);
     let result = match ctx.ask(&what, api.delete(&delete.name, &params)).await {

@@ -66,6 +66,19 @@ fn in_words(action: &Action) -> String {
         }
         Action::DeleteConfigMap { name, why, .. } => format!("delete ConfigMap {name} ({why:?})"),
         Action::DeleteRevision { name, why, .. } => format!("delete ControllerRevision {name} ({why:?})"),
+        Action::ClaimLegacy(claim) => format!(
+            "claim Deployment {}/{} at {} replicas",
+            claim.namespace, claim.name, claim.replicas
+        ),
+        Action::ScaleLegacy(scale) => format!(
+            "scale Deployment {}/{} from {} to {}",
+            scale.namespace, scale.name, scale.from, scale.to
+        ),
+        Action::DeleteLegacy { namespace, name, .. } => format!("delete Deployment {namespace}/{name}"),
+        Action::DeleteLegacyConfigMap { namespace, name, .. } => {
+            format!("delete ConfigMap {namespace}/{name} of the Python operator")
+        }
+        Action::RemoveLegacyMarks => "remove the finalizers and annotations of the Python operator".to_owned(),
         Action::MarkCompleted { revision, .. } => format!("mark revision {revision} as completed"),
     }
 }

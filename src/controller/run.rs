@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use futures::{FutureExt as _, Stream, StreamExt as _};
-use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::apps::v1::{ControllerRevision, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::{self, applier};
@@ -22,6 +22,7 @@ use super::orphans::sweeps;
 use super::reconcile::reconcile;
 use super::world::World;
 use crate::api::StoredPipeline;
+use crate::api::meta::{LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID};
 use crate::caches::Scope;
 use crate::caches::watch::{self, Selection};
 use crate::core::collision::PipelineId;
@@ -31,40 +32,53 @@ const PASSES_MAX: u16 = 32;
 
 /// Watches Pods, ConfigMaps and ControllerRevisions until `stop`.
 pub async fn watch(client: Client, world: Arc<World>, stop: CancellationToken) {
-    let pods = watches::<Pod>(&client, &world, &world.workload_scopes, &stop, World::take_pod);
-    let config_maps =
-        watches::<PartialObjectMeta<ConfigMap>>(&client, &world, &world.workload_scopes, &stop, World::take_config_map);
-    let revisions = watches::<PartialObjectMeta<ControllerRevision>>(
-        &client,
-        &world,
-        &world.pipeline_scopes,
-        &stop,
-        World::take_revision,
-    );
-    tokio::join!(pods, config_maps, revisions);
+    let ours = Selection::ManagedByUs;
+    let (world, stop) = (world.as_ref(), &stop);
+    let (workloads, pipelines) = (&world.workload_scopes, &world.pipeline_scopes);
+    let pods = watches::<Pod>(&client, workloads, ours, stop, |scope, event| {
+        world.take_pod(scope, event)
+    });
+    let config_maps = watches::<PartialObjectMeta<ConfigMap>>(&client, workloads, ours, stop, |scope, event| {
+        world.take_config_map(scope, event);
+    });
+    let revisions = watches::<PartialObjectMeta<ControllerRevision>>(&client, pipelines, ours, stop, |scope, event| {
+        world.take_revision(scope, event);
+    });
+    let legacy = async {
+        if world.takes_over {
+            tokio::join!(
+                legacy(&client, world, LABEL_LEGACY_OWNER_UID, stop),
+                legacy(&client, world, LABEL_OWNER_UID, stop)
+            );
+        }
+    };
+    tokio::join!(pods, config_maps, revisions, legacy);
 }
 
-/// One watch a scope, of what we made.
+/// Watches the Deployments of the Python operator that carry one of its labels.
+async fn legacy(client: &Client, world: &World, label: &'static str, stop: &CancellationToken) {
+    let selected = Selection::Labelled(label);
+    let scopes = &world.workload_scopes;
+    watches::<PartialObjectMeta<Deployment>>(client, scopes, selected, stop, |scope, event| {
+        world.take_legacy(label, scope, event);
+    })
+    .await;
+}
+
+/// One watch a scope.
 async fn watches<K>(
     client: &Client,
-    world: &World,
     scopes: &[Scope],
+    selection: Selection,
     stop: &CancellationToken,
-    take: fn(&World, &Scope, Event<K>),
+    take: impl Fn(&Scope, Event<K>),
 ) where
     K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
     K: Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let watches = scopes.iter().map(|scope| {
-        let take = move |scope: &Scope, event| take(world, scope, event);
-        watch::run::<K>(
-            client.clone(),
-            scope.clone(),
-            Selection::ManagedByUs,
-            stop.clone(),
-            take,
-        )
-    });
+    let watches = scopes
+        .iter()
+        .map(|scope| watch::run::<K>(client.clone(), scope.clone(), selection, stop.clone(), &take));
     join_all(watches).await;
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::apps::v1::{ControllerRevision, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -19,7 +19,7 @@ use tokio::sync::watch as channel;
 use super::backoff::Holds;
 use super::orphans;
 use crate::api::StoredPipeline;
-use crate::api::meta::LABEL_OWNER_UID;
+use crate::api::meta::{LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID, owner_uid};
 use crate::caches::{Cache, Change, Key, Pipelines, Scope, Triggers, owner_of};
 use crate::core::collision::{Claim, PipelineId, rightful_holder};
 use crate::core::in_flight::Ledger;
@@ -39,6 +39,8 @@ pub struct World {
     pub workload_scopes: Vec<Scope>,
     /// Where ControllerRevisions are watched.
     pub pipeline_scopes: Vec<Scope>,
+    /// Whether Deployments of the Python operator are watched.
+    pub takes_over: bool,
     synced: channel::Sender<bool>,
 }
 
@@ -47,6 +49,8 @@ struct Inner {
     pods: Cache<Pod>,
     config_maps: Cache<PartialObjectMeta<ConfigMap>>,
     revisions: Cache<PartialObjectMeta<ControllerRevision>>,
+    /// Deployments of the Python operator, by the label that they were selected by.
+    legacy: BTreeMap<&'static str, Cache<PartialObjectMeta<Deployment>>>,
     memories: HashMap<String, Memory>,
 }
 
@@ -95,8 +99,39 @@ impl World {
             triggers,
             workload_scopes,
             pipeline_scopes,
+            takes_over: false,
             synced: channel::channel(false).0,
         }
+    }
+
+    /// With or without watches of Deployments of the Python operator.
+    #[must_use]
+    pub fn with_takeover(mut self, takes_over: bool) -> Self {
+        self.takes_over = takes_over;
+        if takes_over {
+            let caches = [LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID].map(|label| (label, Cache::default()));
+            self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).legacy = caches.into();
+        }
+        self
+    }
+
+    /// Takes an event of the watch of Deployments with this label.
+    pub fn take_legacy(&self, label: &'static str, scope: &Scope, event: Event<PartialObjectMeta<Deployment>>) {
+        let mut inner = self.lock();
+        let Some(cache) = inner.legacy.get_mut(label) else {
+            return;
+        };
+        let changes = cache.take(scope, event);
+        self.settle(inner, &changes);
+    }
+
+    /// Whether the pipeline with this uid has a Deployment of the Python operator in that namespace.
+    #[must_use]
+    pub fn has_legacy(&self, uid: &str, namespace: &str) -> bool {
+        let inner = self.lock();
+        let key = Key::OwnerUid(uid.to_owned());
+        let mut found = inner.legacy.values().flat_map(|cache| cache.by(&key));
+        found.any(|object| object.metadata.namespace.as_deref() == Some(namespace))
     }
 
     /// Says when everything has been listed once.
@@ -143,7 +178,11 @@ impl World {
         if !*self.synced.borrow() {
             let synced = inner.pods.is_synced(&self.workload_scopes)
                 && inner.config_maps.is_synced(&self.workload_scopes)
-                && inner.revisions.is_synced(&self.pipeline_scopes);
+                && inner.revisions.is_synced(&self.pipeline_scopes)
+                && inner
+                    .legacy
+                    .values()
+                    .all(|cache| cache.is_synced(&self.workload_scopes));
             if synced {
                 self.synced.send_replace(true);
             }
@@ -282,7 +321,7 @@ impl Seen<'_> {
         let others = pods
             .chain(self.config_maps.iter().copied())
             .chain(self.revisions.iter().copied());
-        let uids = others.filter_map(|metadata| metadata.labels.as_ref()?.get(LABEL_OWNER_UID));
+        let uids = others.filter_map(|metadata| owner_uid(metadata.labels.as_ref()));
         let uids: BTreeSet<&String> = uids.filter(|owner| *owner != uid).collect();
         uids.into_iter()
             .filter(|owner| pipelines.exists(owner))
@@ -361,11 +400,7 @@ impl Inner {
         let (Some(name), Some(uid)) = (&metadata.name, &metadata.uid) else {
             return;
         };
-        let label = metadata
-            .labels
-            .as_ref()
-            .and_then(|labels| labels.get(LABEL_OWNER_UID))
-            .cloned();
+        let label = owner_uid(metadata.labels.as_ref()).cloned();
         let named = owner_of(metadata).and_then(|owner| pipelines.get(&owner));
         let named = named.and_then(|pipeline| pipeline.metadata.uid.clone());
         let owners: BTreeSet<String> = label.into_iter().chain(named).collect();

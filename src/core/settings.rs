@@ -16,6 +16,9 @@ pub struct Settings {
     pub orphan_grace: SignedDuration,
     /// How long no primary Pod may be available before the gate between canary and primaries no longer holds.
     pub gate_grace: SignedDuration,
+    /// How long a Deployment of the Python operator must have been left alone before consumers are taken off it. That
+    /// operator applies its Deployments again every 60 s, and later when it is busy.
+    pub legacy_grace: SignedDuration,
     /// The wait before the replacement that carries two failures; it doubles with each further one.
     pub backoff_base: SignedDuration,
     /// The longest wait before a replacement.
@@ -32,6 +35,7 @@ impl Default for Settings {
             terminating_grace: SignedDuration::from_secs(600),
             orphan_grace: SignedDuration::from_secs(300),
             gate_grace: SignedDuration::from_secs(300),
+            legacy_grace: SignedDuration::from_secs(90),
             backoff_base: SignedDuration::from_secs(10),
             backoff_max: SignedDuration::from_secs(300),
             backoff_reset: SignedDuration::from_secs(600),

@@ -192,12 +192,9 @@ impl Operator {
         let mut synced = vec![pipelines.synced()];
         let (passes_sender, passes) = watch::channel(false);
         let terms = self.settings.controller_enabled.then(|| {
-            let world = Arc::new(World::new(
-                pipelines.clone(),
-                triggers.clone(),
-                &self.settings.watch_namespaces,
-                workload_namespace,
-            ));
+            let watched = &self.settings.watch_namespaces;
+            let world = World::new(pipelines.clone(), triggers.clone(), watched, workload_namespace);
+            let world = Arc::new(world.with_takeover(self.settings.legacy.takeover));
             synced.push(world.synced());
             watches.push(Task::spawn(|stop| {
                 controller::watch(reads.clone(), Arc::clone(&world), stop)
@@ -254,6 +251,8 @@ impl Operator {
             recorder: Recorder::new(client.clone(), reporter),
             pod_writes: Semaphore::new(self.settings.max_pod_writes_in_flight),
             namespaces: controller::namespaces::Namespaces::default(),
+            legacy: self.settings.legacy.clone(),
+            legacy_rights: controller::legacy::LegacyRights::default(),
             stored_revisions: Mutex::new(HashMap::new()),
         }
     }

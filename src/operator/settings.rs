@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::NAME;
 use crate::certs::due::Policy;
 use crate::certs::{Mounted, SelfMade, Source};
+use crate::controller::legacy::LegacySettings;
 use crate::core;
 use crate::telemetry::LogFormat;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub lease: Option<LeaseTimes>,
     /// Graces and back-off of pipelines.
     pub pipelines: core::settings::Settings,
+    /// How the Python operator is taken over from.
+    pub legacy: LegacySettings,
     /// Most Pod writes at once, 1 to 10,000.
     pub max_pod_writes_in_flight: usize,
     /// Whether there are metrics with names of pipelines.

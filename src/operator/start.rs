@@ -110,6 +110,15 @@ impl Rights {
                 {
                     rights.add("events.k8s.io", "events", &["create", "patch"], place, None);
                 }
+                if settings.legacy.takeover {
+                    rights.add(
+                        "apps",
+                        "deployments",
+                        &["list", "watch", "patch", "delete"],
+                        place,
+                        None,
+                    );
+                }
                 // The namespace itself, which a Role within it may grant.
                 rights.add("", "namespaces", &["get"], place, place);
             }

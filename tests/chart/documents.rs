@@ -73,7 +73,7 @@ fn the_page_of_permissions_has_every_right_and_no_other() {
     let documented = documented(&page("permissions.md"));
     let objects = objects(&[
         "--set",
-        "watchNamespaces={pipelines},workloadNamespace=pods",
+        "watchNamespaces={pipelines},workloadNamespace=pods,settings.legacyNamespace=old",
         "--show-only=templates/rbac.yaml",
         "--show-only=templates/aggregated-roles.yaml",
     ]);
@@ -82,6 +82,11 @@ fn the_page_of_permissions_has_every_right_and_no_other() {
         ("In the cluster", "streaming-operator", None),
         ("Where pipelines are", "streaming-operator", Some("pipelines")),
         ("Where Pods run", "streaming-operator", Some("pods")),
+        (
+            "Where the Python operator ran",
+            "streaming-operator-legacy",
+            Some("old"),
+        ),
         ("In its own namespace", "streaming-operator-own", Some("ops")),
         ("For people: view", "streaming-operator-view", None),
         ("For people: edit", "streaming-operator-edit", None),

@@ -146,6 +146,71 @@ fn a_pipeline_that_is_only_renamed_meets_the_names_of_the_one_it_was() {
     assert!(first.contains("StreamingPipeline ingest/checkout"), "{text}");
 }
 
+/// A Deployment of the Python operator that runs the pipeline of [`PIPELINE`].
+fn deployment(name: &str, set: &str, replicas: u16) -> String {
+    format!(
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n  namespace: streaming-pipelines\n  \
+         labels: {{env: {set}, pipeline.streams.sentry.io/owner-uid: u}}\n  annotations:\n    \
+         pipeline.streams.sentry.io/owner-name: checkout\n    pipeline.streams.sentry.io/owner-namespace: ingest\nspec:\n  \
+         replicas: {replicas}\n"
+    )
+}
+
+#[test]
+fn with_deployments_of_the_python_operator_the_plan_is_how_they_are_taken_over() {
+    let pipeline = PIPELINE.replace("spec:", "spec:\n  replicas: 8\n  with_canary: true");
+    let old = format!(
+        "{pipeline}{}{}",
+        deployment("svc-pipeline-checkout-0", "primary", 7),
+        deployment("svc-pipeline-checkout-0-canary", "canary", 1)
+    );
+    let (code, text) = plan(Some(&old), &pipeline);
+    assert_eq!(code, Some(1));
+    let steps = [
+        "takes 1 off D-canary (0 left), takes 1 off D (6 left); 6 consumers",
+        "deletes D-canary, creates P-canary-0 and P-0; 8 consumers",
+        "takes 2 off D (4 left); 6 consumers",
+        "creates P-{1,2}; 8 consumers",
+        "takes 2 off D (2 left); 6 consumers",
+        "creates P-{3,4}; 8 consumers",
+        "takes 2 off D (0 left); 6 consumers",
+        "deletes D, creates P-{5,6}; 8 consumers",
+    ];
+    let told = text
+        .replace("Deployment streaming-pipelines/svc-pipeline-checkout-0", "D")
+        .replace("svc-pipeline-checkout-0", "P");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        lines[0],
+        "ingest/checkout: moves from the Python operator, revision 8fcbfc3a59"
+    );
+    for (number, step) in (1..).zip(steps) {
+        assert_eq!(lines[number + 1], format!("  step {number}: {step}, 6 of 8 available"));
+    }
+    assert_eq!(
+        lines[10],
+        "  takes over 8 consumers in 8 steps; never fewer than 6 available"
+    );
+    assert_eq!(lines.len(), 11);
+}
+
+#[test]
+fn the_only_consumer_of_the_python_operator_is_not_given_up_before_ours_serves() {
+    let old = format!("{PIPELINE}{}", deployment("svc-pipeline-checkout-0", "primary", 1));
+    let (code, text) = plan(Some(&old), PIPELINE);
+    assert_eq!(code, Some(1));
+    assert!(
+        text.ends_with(
+            "\u{20} step 1: creates svc-pipeline-checkout-0-0; 2 consumers, 1 of 1 available\n\
+             \u{20} step 2: takes 1 off Deployment streaming-pipelines/svc-pipeline-checkout-0 (0 left); 1 consumer, 1 of 1 \
+             available\n\
+             \u{20} step 3: deletes Deployment streaming-pipelines/svc-pipeline-checkout-0; 1 consumer, 1 of 1 available\n\
+             \u{20} takes over 1 consumer in 3 steps; never fewer than 1 available\n"
+        ),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_new_pipeline_is_told_of_the_names_that_another_one_has_wherever_that_stands_in_the_files() {
     let old = PIPELINE.replace("service_name: svc", "service_name: svc\n  pipeline_name: orders");

@@ -9,6 +9,7 @@ use kube::runtime::events::{Recorder, Reporter};
 use serde_json::{Value, json};
 use streaming_operator::caches::{Pipelines, Triggers};
 use streaming_operator::client::Gated;
+use streaming_operator::controller::legacy::{LegacyRights, LegacySettings};
 use streaming_operator::controller::namespaces::Namespaces;
 use streaming_operator::controller::{self, Clock, Context, World};
 use streaming_operator::core::settings::Settings;
@@ -35,6 +36,7 @@ pub(crate) struct Mode {
     pub(crate) gate: Option<WriteGate>,
     /// Most Pod writes in flight; the default of the flag when it is not said.
     pub(crate) pod_writes: Option<usize>,
+    pub(crate) legacy: LegacySettings,
 }
 
 impl Operator {
@@ -48,7 +50,7 @@ impl Operator {
         let triggers = Triggers::new(metrics.clone());
         let pipelines = Pipelines::new(&[], mode.workload_namespace, triggers.clone(), |_| {});
         let world = World::new(pipelines.clone(), triggers.clone(), &[], mode.workload_namespace);
-        let world = Arc::new(world);
+        let world = Arc::new(world.with_takeover(mode.legacy.takeover));
         let clock = api.clone();
         let reporter = Reporter {
             controller: "streaming-operator".to_owned(),
@@ -65,6 +67,8 @@ impl Operator {
             recorder: Recorder::new(client.clone(), reporter),
             pod_writes: Semaphore::new(mode.pod_writes.unwrap_or(32)),
             namespaces: Namespaces::default(),
+            legacy: mode.legacy.clone(),
+            legacy_rights: LegacyRights::default(),
             stored_revisions: Mutex::new(HashMap::new()),
         });
         let mut tasks = JoinSet::new();

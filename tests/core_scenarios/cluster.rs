@@ -12,6 +12,7 @@ use streaming_operator::api::meta;
 use streaming_operator::core::in_flight::Ledger;
 use streaming_operator::core::plan::PodPlan;
 
+use crate::legacy::LegacyWorld;
 use crate::rng::Rng;
 
 /// Owner of the Pods that are none of the pipeline's, and live.
@@ -214,6 +215,8 @@ pub(crate) struct Cluster {
     pub(crate) pods: BTreeMap<String, SimPod>,
     pub(crate) config_maps: BTreeMap<String, ObjectMeta>,
     pub(crate) revisions: BTreeMap<String, ObjectMeta>,
+    /// What the Python operator left; each pass reads it anew.
+    pub(crate) legacy: LegacyWorld,
     /// What the operator's cache shows.
     pub(crate) cache: BTreeMap<String, SimPod>,
     events: VecDeque<Event>,
@@ -228,6 +231,7 @@ impl Cluster {
             pods: BTreeMap::new(),
             config_maps: BTreeMap::new(),
             revisions: BTreeMap::new(),
+            legacy: LegacyWorld::default(),
             cache: BTreeMap::new(),
             events: VecDeque::new(),
             list: None,

@@ -14,6 +14,7 @@ mod cluster;
 mod defects;
 mod finish;
 mod invariants;
+mod legacy;
 mod operator;
 mod people;
 mod rng;

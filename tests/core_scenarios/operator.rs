@@ -16,6 +16,7 @@ use streaming_operator::core::status::{StatusInput, status};
 use crate::cluster::{ANOTHER, strings};
 use crate::defects::{self, Defect};
 use crate::invariants;
+use crate::legacy;
 use crate::rng::Rng;
 use crate::story::short;
 use crate::world::World;
@@ -43,14 +44,10 @@ impl World {
         };
         let wanted = self.wanted();
         let memory = defects::memory(self.defect, &self.ledger);
-        Observed::new(
-            &self.pipeline(),
-            Some(&wanted),
-            &gathered,
-            &memory,
-            &self.settings,
-            self.cluster.now,
-        )
+        let now = self.cluster.now;
+        let (pipeline, settings) = (self.pipeline(), &self.settings);
+        let observed = Observed::new(&pipeline, Some(&wanted), &gathered, &memory, settings, now);
+        observed.with_legacy(self.cluster.legacy.facts(), &[], Some(&wanted), settings, now)
     }
 
     pub(crate) fn decision(&self) -> Decision {
@@ -216,6 +213,11 @@ impl World {
                     annotations.insert(meta::ANNOTATION_COMPLETED_AT.to_owned(), at.to_string());
                 }
             }
+            Action::ClaimLegacy(_)
+            | Action::ScaleLegacy(_)
+            | Action::DeleteLegacy { .. }
+            | Action::DeleteLegacyConfigMap { .. }
+            | Action::RemoveLegacyMarks => self.cluster.legacy.write(action),
             Action::AddFinalizer => self.has_finalizer = true,
             Action::RemoveFinalizer => self.gone(),
         }
@@ -317,7 +319,7 @@ fn pod_writes(actions: &[Action]) -> Option<String> {
             let force = if delete.force { "!" } else { "" };
             Some(format!("-{}{force}", short(&delete.name)))
         }
-        _ => None,
+        other => legacy::word(other),
     };
     let words: Vec<String> = actions.iter().filter_map(word).collect();
     (!words.is_empty()).then(|| words.join(" "))

@@ -9,11 +9,13 @@
 //! `canary on|off`, `create R`, `edit R`, `cannot be rendered`, `pause`, `unpause`, `suspend`, `unsuspend`,
 //! `restart in N`, `promote R`, `abort R`, `resume R`, `order KEY TEXT` (the annotation as it is), `analysis none|pending|passed|failed`, `fail POD`, `lose POD`
 //! (it is deleted and gone), `unready POD` (for good), `kubelet away|back`, `wait N` seconds, `crash` of the operator, and
-//! `status KEY=VALUE ...`. Several that happen at once are divided by `; `. Before `create` they say what is created.
+//! `legacy [canary|broken|unclaimed] N` (a Deployment of the Python operator of N consumers; below, `legacy:3>2` takes one
+//! off, `claim:legacy=3` claims it, `-legacy` deletes it, `-legacy-map` its ConfigMap, `-marks` takes the finalizers off),
+//! `python applies N`, `status KEY=VALUE ...`. Several that happen at once are divided by `; `. Before `create` they say what is created.
 
 use jiff::{SignedDuration, Timestamp};
 use streaming_operator::api::{Condition, OnFailure, PodReplacementPolicy, meta};
-use streaming_operator::core::names::PodName;
+use streaming_operator::core::names::{PodName, WorkloadSet};
 use streaming_operator::core::plan::AnalysisVerdict;
 
 use crate::cluster::{SimPod, Stage};
@@ -166,6 +168,8 @@ impl Teller {
             }),
             ["unready", pod] => self.hit(pod, |now| Some(Stage::Running { since: now })),
             ["lose", pod] => self.hit(pod, |_| None),
+            ["legacy", ref words @ ..] => self.legacy(words),
+            ["python", "applies", count] => self.world.cluster.legacy.apply(count.parse().expect("a number")),
             ["kubelet", is] => self.kubelet = is == "back",
             ["crash"] => {
                 self.world.cluster.restart(&mut self.world.ledger);
@@ -173,6 +177,24 @@ impl Teller {
             }
             _ => self.edit(words, command),
         }
+    }
+
+    /// A Deployment of the Python operator, as it is before the pipeline is looked at.
+    fn legacy(&mut self, words: &[&str]) {
+        let (kind, count) = match *words {
+            [count] => ("", count),
+            [kind, count] => (kind, count),
+            _ => panic!("no such legacy Deployment: {words:?}"),
+        };
+        let set = if kind == "canary" {
+            WorkloadSet::Canary
+        } else {
+            WorkloadSet::Primary
+        };
+        let long_ago = self.world.cluster.now - SignedDuration::from_hours(1);
+        let claimed = (kind != "unclaimed").then_some(long_ago);
+        let count = count.parse().expect("a number");
+        self.world.cluster.legacy.add(set, count, kind == "broken", claimed);
     }
 
     /// An edit of a field of the spec.
@@ -226,6 +248,7 @@ impl Teller {
             let pass = world.pass(None, &mut self.rng);
             let names: Vec<String> = world.cluster.pods.keys().filter(|_| self.kubelet).cloned().collect();
             let moved = names.iter().filter(|name| world.cluster.kubelet(name)).count();
+            let moved = moved + usize::from(world.cluster.legacy.step());
             if moved == 0 && pass.writes == 0 && pass.wake_after != Some(SignedDuration::ZERO) {
                 return pass.wake_after;
             }

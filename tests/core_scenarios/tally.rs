@@ -119,6 +119,7 @@ impl Tally {
         let holds = HoldBy::ALL.iter().map(|by| format!("hold: {by:?}"));
         let phases = Phase::ALL.iter().map(|phase| format!("phase: {}", phase.as_str()));
         // What a status says that the one before did not is told by the shell; of these the planner knows no transition.
+        // Legacy Deployments are told of in stories, and explored in `tests/model`.
         let of_shell = [
             NoticeReason::NameCollision,
             NoticeReason::RenderFailed,
@@ -128,6 +129,7 @@ impl Tally {
             NoticeReason::OrderIgnored,
             NoticeReason::OrphanRemoved,
             NoticeReason::OrphanSweepRefused,
+            NoticeReason::LegacyWorkloadRemoved,
         ];
         let told = NoticeReason::ALL.iter().filter(|reason| !of_shell.contains(reason));
         let notices = told.map(|reason| format!("notice: {}", reason.as_str()));
@@ -152,5 +154,10 @@ fn branch(action: &Action) -> String {
         Action::DeleteConfigMap { why, .. } => of("config map", *why),
         Action::DeleteRevision { why, .. } => of("revision", *why),
         Action::MarkCompleted { .. } => "plan: mark completed".to_owned(),
+        Action::ClaimLegacy(_)
+        | Action::ScaleLegacy(_)
+        | Action::DeleteLegacy { .. }
+        | Action::DeleteLegacyConfigMap { .. }
+        | Action::RemoveLegacyMarks => "plan: legacy".to_owned(),
     }
 }

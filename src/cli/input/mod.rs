@@ -75,6 +75,8 @@ pub(super) struct Skipped {
     pub(super) place: Place,
     /// `apiVersion` and `kind`, as far as it has them.
     pub(super) kind: String,
+    /// The object, where it is a Deployment: the Python operator made such, and `plan` tells how they are taken over.
+    pub(super) deployment: Option<Value>,
 }
 
 impl Document {
@@ -260,7 +262,12 @@ impl Input {
                 } else {
                     format!("{version} {kind}")
                 };
-                self.skipped.push(Skipped { place, kind });
+                let deployment = (kind == "apps/v1 Deployment").then_some(object);
+                self.skipped.push(Skipped {
+                    place,
+                    kind,
+                    deployment,
+                });
             }
         }
     }
@@ -292,7 +299,7 @@ impl Input {
                 paths.join(", ")
             );
         }
-        for Skipped { place, kind } in &self.skipped {
+        for Skipped { place, kind, .. } in &self.skipped {
             let (ours, version) = (meta::KIND, meta::API_VERSION);
             eprintln!(
                 "{}:{}: skipped: {kind} is no {ours} of {version}",

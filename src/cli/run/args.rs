@@ -120,6 +120,18 @@ pub(in crate::cli) struct RunArgs {
     /// there.
     #[arg(long, env = "STREAMS_WORKLOAD_ACCESS_CHECK", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
     pub(super) workload_access_check: String,
+    /// Whether pipelines of the Python operator are taken over: its Deployments are scaled down step by step, its
+    /// finalizers removed.
+    #[arg(long, env = "STREAMS_LEGACY_TAKEOVER", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
+    pub(super) legacy_takeover: String,
+    /// Namespace in which the Python operator ran its Deployments (its WORKLOAD_NAMESPACE), for pipelines whose status
+    /// does not say.
+    #[arg(long, env = "STREAMS_LEGACY_NAMESPACE", value_name = "NAMESPACE")]
+    pub(super) legacy_namespace: Option<String>,
+    /// How long a Deployment of the Python operator must have been left alone before consumers are taken off it. That
+    /// operator applies its Deployments again every 60 s, and later when it is busy.
+    #[arg(long, env = "STREAMS_LEGACY_GRACE", value_name = "DURATION", default_value = "90s")]
+    pub(super) legacy_grace: String,
     /// Most creates and deletes of Pods at once, over all pipelines.
     #[arg(
         long,

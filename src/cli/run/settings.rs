@@ -12,6 +12,7 @@ use jiff::fmt::friendly::SpanParser;
 
 use super::args::RunArgs;
 use crate::certs::due::Policy;
+use crate::controller::legacy::LegacySettings;
 use crate::core::names::is_dns_label;
 use crate::operator::{Certificate, LeaseTimes, Settings, WebhookSettings};
 use crate::telemetry::LogFormat;
@@ -36,6 +37,10 @@ pub(super) fn read(args: &RunArgs) -> Result<Settings, Vec<String>> {
         namespace: faults.namespace("--namespace", args.namespace.as_deref()),
         workload_namespace: faults.namespace("--workload-namespace", args.workload_namespace.as_deref()),
         watch_namespaces: faults.watch_namespaces(&args.watch_namespace),
+        legacy: LegacySettings {
+            takeover: faults.boolean("--legacy-takeover", &args.legacy_takeover),
+            namespace: faults.namespace("--legacy-namespace", args.legacy_namespace.as_deref()),
+        },
         max_pod_writes_in_flight: faults.positive("--max-pod-writes-in-flight", &args.max_pod_writes_in_flight),
         pipeline_metrics: faults.boolean("--pipeline-metrics", &args.pipeline_metrics),
         log_format: faults.log_format(&args.log_format),
@@ -242,6 +247,7 @@ impl Faults {
             terminating_grace: signed("--terminating-grace", &args.terminating_grace),
             orphan_grace: signed("--orphan-grace", &args.orphan_grace),
             gate_grace: signed("--gate-grace", &args.gate_grace),
+            legacy_grace: signed("--legacy-grace", &args.legacy_grace),
             backoff_base: signed("--backoff-base", &args.backoff_base),
             backoff_max: signed("--backoff-max", &args.backoff_max),
             backoff_reset: signed("--backoff-reset", &args.backoff_reset),

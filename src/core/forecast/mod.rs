@@ -9,7 +9,8 @@ mod world;
 use jiff::{SignedDuration, Timestamp};
 
 use super::names::Revision;
-use super::plan::{Action, CreateReason, DeleteReason, HoldBy, Phase};
+use super::observed::LegacyDeployment;
+use super::plan::{Action, CreateReason, DeleteReason, HoldBy, Phase, ScaleLegacy};
 use super::settings::later;
 use super::valid::ValidPipeline;
 
@@ -20,6 +21,8 @@ pub use edited::{Edited, edited_fields};
 /// What an edit, or a first deployment, does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forecast {
+    /// Consumers that are taken off Deployments of the Python operator; 0 for a pipeline that has none.
+    pub taken_over: usize,
     /// The revision before; `None` for a pipeline that is new.
     pub from: Option<Revision>,
     /// The revision of the new spec.
@@ -48,6 +51,12 @@ pub struct Step {
     pub deleted: Vec<(String, DeleteReason)>,
     /// Pods that are created, by name.
     pub created: Vec<(String, CreateReason)>,
+    /// Deployments of the Python operator off which consumers are taken.
+    pub scaled: Vec<ScaleLegacy>,
+    /// Deployments of the Python operator that are deleted, in words.
+    pub removed: Vec<String>,
+    /// Consumers that run once that is done, ours and those of the Python operator, the available ones and the others.
+    pub consumers: usize,
     /// Consumers available once that is done and no new Pod is available yet.
     pub available: usize,
     /// Whether a RolloutAnalysis must pass before this step.
@@ -101,7 +110,33 @@ pub fn forecast(
         world.now = later(time.max(world.now), SignedDuration::from_secs(1));
         world.age_pods(later(time, SignedDuration::from_secs(-1)));
     }
+    told(world, name, old, new, restart_at)
+}
+
+/// Foretells how the pipeline moves from these Deployments of the Python operator, all of whose consumers are available.
+/// Assumed is the same as in [`forecast`], and that the Python operator has stopped.
+#[must_use]
+pub fn take_over(
+    namespace: &str,
+    name: &str,
+    deployments: Vec<LegacyDeployment>,
+    new: &ValidPipeline,
+    now: Timestamp,
+) -> Forecast {
+    let mut world = World::new(namespace, name, now);
+    world.take_over(deployments);
+    told(world, name, None, new, None)
+}
+
+fn told(
+    mut world: World,
+    name: &str,
+    old: Option<&ValidPipeline>,
+    new: &ValidPipeline,
+    restart_at: Option<Timestamp>,
+) -> Forecast {
     let before = world.available();
+    let taken_over = world.legacy();
     world.edit(new, restart_at);
     let told = world.run();
     let created = told.actions.iter().filter_map(|action| match action {
@@ -110,6 +145,7 @@ pub fn forecast(
     });
     let steps = told.steps;
     Forecast {
+        taken_over,
         from: old.map(|old| old.revision().clone()),
         to: new.revision().clone(),
         edited: old.map_or_else(Vec::new, |old| edited_fields(name, old.spec(), new.spec())),

@@ -10,7 +10,9 @@ use crate::api::StreamingPipelineStatus;
 use crate::core::health::{Health, Verdict};
 use crate::core::in_flight::Ledger;
 use crate::core::names::{BaseName, PodName, REPLICAS_MAX, Revision, WorkloadSet};
-use crate::core::observed::{NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodState};
+use crate::core::observed::{
+    Legacy, LegacyDeployment, NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodState,
+};
 use crate::core::plan::{
     Action, ActionResult, AnalysisVerdict, Bases, Decision, HoldBy, Input, Outcome, Phase, Wanted, decide,
 };
@@ -67,6 +69,7 @@ impl World {
                 in_the_way: BTreeSet::new(),
                 collision: None,
                 namespace: NamespaceState::Active,
+                legacy: Legacy::default(),
             },
             status: StreamingPipelineStatus::default(),
             ledger: Ledger::default(),
@@ -98,10 +101,28 @@ impl World {
         }
     }
 
-    /// Number of places with an available Pod.
+    /// The pipeline has these Deployments of the Python operator.
+    pub(super) fn take_over(&mut self, deployments: Vec<LegacyDeployment>) {
+        self.observed.legacy.deployments = deployments;
+    }
+
+    /// Consumers that its Deployments are to have.
+    pub(super) fn legacy(&self) -> usize {
+        let deployments = self.observed.legacy.deployments.iter();
+        deployments.map(|deployment| deployment.given).sum()
+    }
+
+    /// Number of places with an available Pod, and of available consumers of the Python operator.
     pub(super) fn available(&self) -> usize {
         let available = self.observed.pods.iter().filter(|pod| pod.is_available());
-        available.map(|pod| pod.place).collect::<BTreeSet<_>>().len()
+        let places = available.map(|pod| pod.place).collect::<BTreeSet<_>>();
+        places.len() + self.observed.legacy.available()
+    }
+
+    /// Number of consumers that are not on their way out.
+    fn consumers(&self) -> usize {
+        let live = self.observed.pods.iter().filter(|pod| pod.is_live());
+        live.count() + self.legacy()
     }
 
     /// Passes until nothing is left to do.
@@ -116,6 +137,7 @@ impl World {
             let mut step = self.pass(&decision);
             if step != Step::default() {
                 step.available = self.available();
+                step.consumers = self.consumers();
                 step.after_analysis = std::mem::take(&mut after_analysis);
                 told.steps.push(step);
             }
@@ -196,6 +218,12 @@ impl World {
             }
             // No Pod runs in another namespace here.
             Action::AddFinalizer | Action::RemoveFinalizer => {}
+            Action::ScaleLegacy(scale) => step.scaled.push(scale.clone()),
+            Action::DeleteLegacy { namespace, name, .. } => {
+                step.removed.push(format!("Deployment {namespace}/{name}"));
+            }
+            // Done by `Observed::after`.
+            Action::ClaimLegacy(_) | Action::DeleteLegacyConfigMap { .. } | Action::RemoveLegacyMarks => {}
         }
     }
 
@@ -225,6 +253,9 @@ impl World {
                 verdict: Verdict::Ready,
                 ..Health::just_created()
             };
+        }
+        for deployment in &mut self.observed.legacy.deployments {
+            deployment.available = deployment.given;
         }
         let names = self.observed.pods.iter().filter_map(|pod| PodName::parse(&pod.name));
         self.observed.names = names.collect();

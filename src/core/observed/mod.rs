@@ -3,6 +3,7 @@
 //!
 //! Must never judge by name alone: whose an object is, its owner-uid label says.
 
+pub mod legacy;
 mod pods;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::api::{PodReplacementPolicy, meta};
 
-use super::health::Graces;
 use super::in_flight::Ledger;
 use super::names::{PodName, Revision};
 use super::plan::{Action, Outcome, Wanted};
@@ -21,6 +21,7 @@ use super::settings::Settings;
 
 use pods::{Context, created_pod, planned_pod};
 
+pub use legacy::{Claim, Legacy, LegacyConfigMap, LegacyDeployment};
 pub use pods::{PodFacts, PodState};
 
 /// The pipeline that is looked at.
@@ -119,6 +120,8 @@ pub struct Observed {
     pub collision: Option<String>,
     /// How the workload namespace is.
     pub namespace: NamespaceState,
+    /// What is left of an earlier run: [`Observed::with_legacy`].
+    pub legacy: Legacy,
 }
 
 /// Whose an object is.
@@ -128,6 +131,8 @@ pub enum Owner {
     Ours,
     /// That of a deleted pipeline of the same namespace and name.
     Predecessor,
+    /// This pipeline's, in the namespace in which its Pods ran before.
+    OldNamespace,
 }
 
 /// What is known of a ConfigMap or a ControllerRevision.
@@ -164,15 +169,7 @@ impl Observed {
         now: Timestamp,
     ) -> Self {
         let whose = |metadata: &ObjectMeta| owner_of(pipeline, metadata, &gathered.live_owners);
-        let context = Context {
-            graces: Graces {
-                waiting: settings.waiting_grace,
-                terminating: settings.terminating_grace,
-                not_ready: wanted.map_or(settings.waiting_grace, |wanted| wanted.progress_deadline),
-            },
-            min_ready: wanted.map_or_else(Default::default, |wanted| wanted.min_ready),
-            now,
-        };
+        let context = Context::new(wanted, settings, now);
         let mut observed = Self {
             pods: Vec::new(),
             config_maps: object_facts(&gathered.config_maps, whose),
@@ -181,6 +178,7 @@ impl Observed {
             in_the_way: BTreeSet::new(),
             collision: gathered.collision.clone(),
             namespace: gathered.namespace,
+            legacy: Legacy::default(),
         };
         let runs_alone = wanted.is_some_and(|wanted| wanted.policy == PodReplacementPolicy::Failed);
         for pod in &gathered.pods {
@@ -211,7 +209,7 @@ impl Observed {
                 Action::DeletePod(delete) => {
                     deleted.insert(delete.uid.as_str());
                 }
-                _ => {}
+                other => after.note_legacy(other),
             }
         }
         // What is made here has no uid yet, so no deletion of this outcome is about it.
@@ -255,7 +253,7 @@ impl Observed {
 /// Whose an object is: ours by its owner-uid; a predecessor's when its annotations name this pipeline and no pipeline
 /// has its owner-uid any more.
 fn owner_of(pipeline: &PipelineFacts, metadata: &ObjectMeta, live_owners: &BTreeSet<String>) -> Option<Owner> {
-    let uid = metadata.labels.as_ref()?.get(meta::LABEL_OWNER_UID)?;
+    let uid = meta::owner_uid(metadata.labels.as_ref())?;
     if *uid == pipeline.uid {
         return Some(Owner::Ours);
     }
@@ -267,8 +265,7 @@ fn owner_of(pipeline: &PipelineFacts, metadata: &ObjectMeta, live_owners: &BTree
 
 /// Whether the object carries the uid of another pipeline that exists.
 fn is_of_a_pipeline(metadata: &ObjectMeta, live_owners: &BTreeSet<String>) -> bool {
-    let labels = metadata.labels.as_ref();
-    let uid = labels.and_then(|labels| labels.get(meta::LABEL_OWNER_UID));
+    let uid = meta::owner_uid(metadata.labels.as_ref());
     uid.is_some_and(|uid| live_owners.contains(uid))
 }
 

@@ -10,8 +10,8 @@ use crate::api::meta;
 use crate::core::health::{Graces, Health, Verdict, classify};
 use crate::core::in_flight::Created;
 use crate::core::names::{Ordinal, Revision, WorkloadSet};
-use crate::core::plan::PodPlan;
-use crate::core::settings::later;
+use crate::core::plan::{PodPlan, Wanted};
+use crate::core::settings::{Settings, later};
 
 /// Whether a Pod counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,25 @@ pub(super) struct Context {
 }
 
 impl Context {
+    /// By what the Pods of a pipeline that wants this are judged at `now`.
+    pub(super) fn new(wanted: Option<&Wanted>, settings: &Settings, now: Timestamp) -> Self {
+        Self {
+            graces: Graces {
+                waiting: settings.waiting_grace,
+                terminating: settings.terminating_grace,
+                not_ready: wanted.map_or(settings.waiting_grace, |wanted| wanted.progress_deadline),
+            },
+            min_ready: wanted.map_or_else(Default::default, |wanted| wanted.min_ready),
+            now,
+        }
+    }
+
+    /// The same with another `minReadySeconds`.
+    pub(super) const fn with_min_ready(mut self, min_ready: SignedDuration) -> Self {
+        self.min_ready = min_ready;
+        self
+    }
+
     /// What is known of a Pod that the cache shows.
     pub(super) fn pod(&self, pod: &Pod, owner: Owner) -> PodFacts {
         let labels = pod.metadata.labels.as_ref();

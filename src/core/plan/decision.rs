@@ -72,6 +72,31 @@ pub enum Action {
         /// Why.
         why: ObjectReason,
     },
+    /// Note on a Deployment of the Python operator that it is left to this one from now on, with its resourceVersion as
+    /// precondition.
+    ClaimLegacy(ClaimLegacy),
+    /// Take consumers off a Deployment of the Python operator, with its resourceVersion as precondition.
+    ScaleLegacy(ScaleLegacy),
+    /// Delete a Deployment of the Python operator, with its uid as precondition. It stays until its Pods are gone.
+    DeleteLegacy {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Its uid.
+        uid: String,
+    },
+    /// Delete a ConfigMap of the Python operator, or one of the old namespace, with its uid as precondition.
+    DeleteLegacyConfigMap {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Its uid.
+        uid: String,
+    },
+    /// Take the finalizers and annotations of the Python operator off the pipeline.
+    RemoveLegacyMarks,
     /// Write the annotation `completed-at` on a ControllerRevision.
     MarkCompleted {
         /// Name of the object.
@@ -98,6 +123,42 @@ pub struct PodPlan {
     pub why: CreateReason,
 }
 
+/// A Deployment of the Python operator to be claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimLegacy {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion, the precondition.
+    pub resource_version: String,
+    /// Its number, which stays.
+    pub replicas: usize,
+    /// The time to write.
+    pub at: Timestamp,
+    /// Whether it was claimed before and then applied by somebody else.
+    pub again: bool,
+}
+
+/// Consumers to be taken off a Deployment of the Python operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScaleLegacy {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion, the precondition.
+    pub resource_version: String,
+    /// Its number now.
+    pub from: usize,
+    /// Its number afterwards.
+    pub to: usize,
+}
+
 /// Why a Pod is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateReason {
@@ -107,7 +168,7 @@ pub enum CreateReason {
     Failed,
     /// It takes over from the Pod beside it, or keeps a pipeline served while that one starts.
     HandOver,
-    /// It takes over from a surplus Pod.
+    /// It takes over from a surplus Pod, or from the only consumer of the Python operator.
     TakeOver,
 }
 
@@ -133,6 +194,8 @@ pub enum DeleteReason {
     Restart,
     /// It belongs to a deleted pipeline of the same name.
     Predecessor,
+    /// It runs in the namespace in which the pipeline's Pods ran before.
+    OldNamespace,
     /// It does not work, and another takes its place.
     Failed,
     /// It ended, and its place has another Pod or is not wanted.

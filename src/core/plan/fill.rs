@@ -1,6 +1,6 @@
 //! Which places get a Pod now: those that failed are emptied when it is time, and the empty ones filled.
 //!
-//! Must never make more live Pods than are wanted, but for the one that takes over from a surplus Pod.
+//! Must never make more live Pods than are wanted, but for the one that takes over from a surplus Pod or a legacy consumer.
 
 use crate::api::PodReplacementPolicy;
 use crate::core::names::Revision;
@@ -10,6 +10,7 @@ use super::backoff;
 use super::decision::{CreateReason, DeleteReason};
 use super::fleet::{Place, Slot, is_wanted};
 use super::hand_over;
+use super::legacy;
 use super::order;
 use super::pass::Pass;
 use super::revision_choice;
@@ -57,8 +58,11 @@ pub(super) fn empty_places(pass: &mut Pass<'_>, canary_waits: bool) {
             continue;
         }
         let takes_over = takes_over(pass, place);
-        if pass.numbers.live >= pass.goal.budget.wanted && !takes_over {
-            break;
+        if pass.live() + legacy::waiting(pass, Some(place)) >= pass.goal.budget.wanted && !takes_over {
+            if pass.live() >= pass.goal.budget.wanted {
+                break;
+            }
+            continue;
         }
         let (before, ended) = before(slot);
         let revision = revision_choice::choose(pass, place, canary_waits);
@@ -129,9 +133,11 @@ fn may_be_refilled(pass: &Pass<'_>, slot: &Slot<'_>) -> bool {
     }
 }
 
-/// With one Pod wanted, the Pod that takes over from an available surplus Pod is made although the place is taken;
-/// otherwise either none would serve for a while, or none would ever take over.
+/// With one Pod wanted, the Pod that takes over from an available surplus Pod, or from the only consumer of the Python
+/// operator, is made although the place is taken; otherwise either none would serve for a while, or none would ever take
+/// over.
 fn takes_over(pass: &Pass<'_>, place: Place) -> bool {
-    let surplus = pass.numbers.available > 0;
-    pass.goal.budget.wanted == 1 && !place.is_canary() && pass.numbers.live == 1 && surplus
+    let surplus = pass.numbers.live == 1 && pass.numbers.available > 0;
+    let is_one = pass.goal.budget.wanted == 1 && pass.live() == 1;
+    is_one && !place.is_canary() && (surplus || legacy::hands_over(pass))
 }

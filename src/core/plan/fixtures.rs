@@ -7,8 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus};
 use crate::core::health::{Health, Verdict, WaitingReason};
 use crate::core::in_flight::Ledger;
-use crate::core::names::{BaseName, PodName, Revision};
-use crate::core::observed::{NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodFacts, PodState};
+use crate::core::names::{BaseName, PodName, Revision, WorkloadSet};
+use crate::core::observed::{
+    Legacy, LegacyDeployment, NamespaceState, ObjectFacts, Observed, Owner, PipelineFacts, PodFacts, PodState,
+};
 use crate::core::settings::Settings;
 
 use super::wanted::Wanted;
@@ -159,6 +161,27 @@ impl PodBuilder {
     }
 }
 
+/// A Deployment of the Python operator with so many consumers, all available, left alone since long ago.
+pub(crate) fn legacy_deployment(replicas: usize) -> LegacyDeployment {
+    LegacyDeployment {
+        namespace: "ns".to_owned(),
+        name: "legacy".to_owned(),
+        uid: "uid-of-legacy".to_owned(),
+        resource_version: "1".to_owned(),
+        given: replicas,
+        wrote: Some(replicas),
+        claimed: Some(at(-1000)),
+        claimed_again: false,
+        applied: false,
+        set: WorkloadSet::Primary,
+        deleting: false,
+        available: replicas,
+        unavailable: 0,
+        terminating: 0,
+        available_at: None,
+    }
+}
+
 /// A ControllerRevision of ours, with the ConfigMap that its Pods mount.
 pub(crate) fn stored(digit: char) -> ObjectFacts {
     ObjectFacts {
@@ -194,6 +217,7 @@ pub(crate) fn observed(pods: Vec<PodBuilder>, stored_revisions: &str) -> Observe
         in_the_way: BTreeSet::new(),
         collision: None,
         namespace: NamespaceState::Active,
+        legacy: Legacy::default(),
     }
 }
 
@@ -296,6 +320,11 @@ fn short(action: &super::Action) -> String {
         Action::DeletePod(delete) => format!("-{}", delete.name),
         Action::DeleteConfigMap { name, .. } => format!("-map:{name}"),
         Action::DeleteRevision { name, .. } => format!("-revision:{name}"),
+        Action::ClaimLegacy(claim) => format!("claim:{}={}", claim.name, claim.replicas),
+        Action::ScaleLegacy(scale) => format!("{}:{}>{}", scale.name, scale.from, scale.to),
+        Action::DeleteLegacy { name, .. } => format!("-deployment:{name}"),
+        Action::DeleteLegacyConfigMap { name, .. } => format!("-legacy-map:{name}"),
+        Action::RemoveLegacyMarks => "-marks".to_owned(),
         Action::MarkCompleted { revision, .. } => format!("completed:{}", digit(revision)),
     }
 }

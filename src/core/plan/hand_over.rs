@@ -31,7 +31,7 @@ pub(super) fn failed_successor<'p, 'a>(pass: &'p Pass<'a>, place: Place) -> Opti
     let slot = pass.fleet.slot(place)?;
     let old = slot.only()?;
     let failed = slot.last_ended().filter(|pod| goal.has_wanted(pod))?;
-    let alone = pass.numbers.live == 1;
+    let alone = pass.live() == 1;
     (is_its_place(goal, place) && alone && !goal.frozen && !goal.is_final(old)).then_some(failed)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn begin(pass: &mut Pass<'_>) {
     let Some(place) = place() else { return };
     let Some(slot) = pass.fleet.slot(place) else { return };
     let Some(pod) = slot.only() else { return };
-    if !is_its_place(&pass.goal, place) || slot.terminating > 1 || pass.numbers.live != 1 {
+    if !is_its_place(&pass.goal, place) || slot.terminating > 1 || pass.live() != 1 {
         return;
     }
     let failed = failed_successor(pass, place);

@@ -18,6 +18,7 @@ mod fleet;
 mod gate;
 mod goal;
 mod hand_over;
+mod legacy;
 mod objects;
 mod order;
 mod pass;
@@ -33,6 +34,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::StreamingPipelineStatus;
 
 use super::in_flight::Ledger;
+use super::observed::legacy::is_out_of_reach;
 use super::observed::{NamespaceState, Observed, PipelineFacts};
 use super::settings::{Settings, later};
 
@@ -40,7 +42,9 @@ use pass::Pass;
 use stand::Stand;
 
 pub use backoff::{failures_after, next_try};
-pub use decision::{Action, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan};
+pub use decision::{
+    Action, ClaimLegacy, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan, ScaleLegacy,
+};
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 pub use notices::Notice;
 pub use outcome::{ActionResult, Outcome};
@@ -88,9 +92,9 @@ pub struct Input<'a> {
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let before = recorded::facts(input.previous);
     if input.pipeline.deleting {
-        let actions = removal::actions(input.pipeline, input.observed);
         return Decision {
-            actions,
+            actions: removal::actions(input.pipeline, input.observed),
+            wake_after: legacy::look_again(input.observed),
             ..nothing(before)
         };
     }
@@ -116,9 +120,14 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     if input.observed.namespace == NamespaceState::Active {
         let generations = facts.generations.clone();
         let mut pass = Pass::new(goal, wanted, &orders, input.observed, generations, input.settings, now);
-        pods(&mut pass, input.observed, dry_run, is_new);
+        if input.observed.legacy.unreadable.is_none() {
+            pods(&mut pass, input.observed, dry_run, is_new);
+        } else if pass.goal.budget.wanted == 0 {
+            tidy::drain(&mut pass);
+        }
         wakes.append(&mut pass.wakes);
         actions = around(input, wanted, &facts, pass.actions, now);
+        legacy::removals(input, now, &mut actions, &mut wakes);
     }
     if input.observed.namespace != NamespaceState::Active {
         wakes.push(later(now, NAMESPACE_LOOK_AGAIN));
@@ -139,9 +148,12 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
     tidy::duplicates(pass);
     if pass.goal.budget.wanted == 0 {
         tidy::drain(pass);
+        legacy::drain(pass);
+        legacy::write(pass);
         return;
     }
     tidy::ended(pass);
+    legacy::give_way(pass);
     tidy::surplus(pass);
     let canary_waits = steps::canary_waits(pass);
     if !pass.goal.frozen {
@@ -157,6 +169,10 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
         pass.dry_run();
         return;
     }
+    if !pass.goal.frozen {
+        legacy::step(pass);
+    }
+    legacy::write(pass);
     fill::heal(pass);
     fill::empty_places(pass, canary_waits);
     hand_over::begin(pass);
@@ -168,10 +184,15 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
 /// Puts the other objects around the writes of Pods: first what Pods need, last what nothing needs any more.
 fn around(input: &Input<'_>, wanted: &Wanted, facts: &Facts, pods: Vec<Action>, now: Timestamp) -> Vec<Action> {
     let observed = input.observed;
-    let finalizer = match (input.pipeline.is_remote(), input.pipeline.has_finalizer) {
+    let finalizer = match (is_out_of_reach(input.pipeline, observed), input.pipeline.has_finalizer) {
         (true, false) => Some(Action::AddFinalizer),
+        (false, true) => Some(Action::RemoveFinalizer),
         _ => None,
     };
+    if observed.legacy.unreadable.is_some() {
+        // Nothing is created.
+        return finalizer.into_iter().chain(pods).collect();
+    }
     let before = objects::before_pods(wanted, facts, observed, &pods);
     let unused = objects::unused(wanted, facts, observed, &pods);
     let marked = objects::mark_completed(facts, observed, now);
@@ -189,8 +210,11 @@ fn wake_after(wakes: &[Timestamp], actions: &[Action], now: Timestamp) -> Option
     if actions.iter().any(|action| matches!(action, Action::DryRunPod(_))) {
         return Some(SignedDuration::ZERO);
     }
+    let scales = actions.iter().any(|action| matches!(action, Action::ScaleLegacy(_)));
+    let scaled = scales.then(|| later(now, legacy::LOOK_AGAIN));
     wakes
         .iter()
+        .chain(&scaled)
         .filter(|at| **at > now)
         .min()
         .map(|at| at.duration_since(now))

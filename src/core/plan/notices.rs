@@ -105,6 +105,10 @@ pub fn of_outcome(outcome: &Outcome) -> Vec<Notice> {
                 plan.name, plan.failures
             ),
         }),
+        Action::DeleteLegacy { namespace, name, .. } => Some(Notice {
+            reason: NoticeReason::LegacyWorkloadRemoved,
+            message: format!("Deployment {namespace}/{name} of the Python operator is deleted"),
+        }),
         Action::DeletePod(delete) if delete.force => Some(Notice {
             reason: NoticeReason::PodForceDeleted,
             message: format!("Pod {} did not end and was deleted with grace period 0", delete.name),

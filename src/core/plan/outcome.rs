@@ -35,7 +35,7 @@ pub enum ActionResult {
         /// What went wrong.
         message: String,
     },
-    /// An earlier action's failure forbade it.
+    /// An earlier action's failure forbade it, or what it was decided on had changed meanwhile: the next pass decides anew.
     Skipped,
 }
 

@@ -13,6 +13,7 @@ use crate::core::settings::Settings;
 use super::decision::{Action, CreateReason, DeleteReason, PodDelete, PodPlan};
 use super::fleet::{Fleet, Member, Numbers, Place, Slot};
 use super::goal::Goal;
+use super::legacy::Books;
 use super::order;
 use super::wanted::{Orders, Wanted};
 
@@ -22,6 +23,8 @@ pub(super) struct Pass<'a> {
     pub(super) fleet: Fleet<'a>,
     /// Of `fleet`, as it is now.
     pub(super) numbers: Numbers,
+    /// The Deployments of the Python operator.
+    pub(super) legacy: Books<'a>,
     pub(super) wanted: &'a Wanted,
     pub(super) orders: &'a Orders,
     pub(super) settings: &'a Settings,
@@ -49,6 +52,7 @@ impl<'a> Pass<'a> {
         let fleet = Fleet::new(observed);
         Self {
             numbers: Numbers::of(&goal, &fleet),
+            legacy: Books::new(observed, settings, now),
             goal,
             fleet,
             wanted,
@@ -61,6 +65,16 @@ impl<'a> Pass<'a> {
             names: observed.names.clone(),
             in_the_way: &observed.in_the_way,
         }
+    }
+
+    /// Places with an available Pod, and available consumers of the Python operator.
+    pub(super) fn available(&self) -> usize {
+        self.numbers.available + self.legacy.available()
+    }
+
+    /// Live Pods, and consumers of the Python operator that hold a place.
+    pub(super) fn live(&self) -> usize {
+        self.numbers.live + self.legacy.held()
     }
 
     /// Changes what is at a place: the only way in which the working copy changes, so that the numbers stay true.

@@ -35,7 +35,7 @@ fn canary(pass: &mut Pass<'_>) {
     }
     let (available, current, why) = (pod.available, pass.goal.has_current(pod), why(pod));
     let useful = !current || may_try(pass);
-    let affordable = !available || pass.numbers.available > pass.goal.budget.floor.max(1);
+    let affordable = !available || pass.available() > pass.goal.budget.floor.max(1);
     if useful && affordable && !(available && is_held(pass, current)) {
         pass.delete(place, 0, why);
     }
@@ -47,7 +47,7 @@ pub(super) fn restart(pass: &mut Pass<'_>) {
     for place in order::stale(&pass.goal, &pass.fleet) {
         let Some(pod) = replaceable(pass, place) else { continue };
         let affordable = if pod.available {
-            pass.numbers.available > pass.goal.budget.floor
+            pass.available() > pass.goal.budget.floor
         } else {
             pass.numbers.young_unavailable < pass.goal.budget.max_unavailable
         };
@@ -75,7 +75,7 @@ pub(super) fn canary_waits(pass: &Pass<'_>) -> bool {
     let old = slot
         .and_then(Slot::only)
         .is_some_and(|pod| pod.available && !pass.goal.has_wanted(pod));
-    old && pass.numbers.available <= pass.goal.budget.floor.max(1)
+    old && pass.available() <= pass.goal.budget.floor.max(1)
 }
 
 /// Whether fewer Pods of the wanted revision than `maxUnavailable` are unavailable, so that another may be tried.
@@ -95,7 +95,7 @@ fn may_go(pass: &Pass<'_>, step: &Step, canary_waits: bool) -> bool {
     if step.available {
         // It would come back as the current one.
         let useless = step.current && !may_try(pass);
-        let affordable = pass.numbers.available > pass.goal.budget.floor;
+        let affordable = pass.available() > pass.goal.budget.floor;
         return open && affordable && !useless && !is_held(pass, step.current);
     }
     // Of a revision that is neither: it serves nobody and is no state to return to.
@@ -117,5 +117,6 @@ fn why(pod: &Member<'_>) -> DeleteReason {
     match pod.owner {
         Owner::Ours => DeleteReason::OutdatedRevision,
         Owner::Predecessor => DeleteReason::Predecessor,
+        Owner::OldNamespace => DeleteReason::OldNamespace,
     }
 }

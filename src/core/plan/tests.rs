@@ -2,6 +2,7 @@
 //! `tests/core_scenarios`.
 
 mod first_and_healing;
+mod legacy;
 mod objects;
 mod orders;
 mod rollout;

@@ -85,7 +85,7 @@ pub(super) fn surplus(pass: &mut Pass<'_>) {
         .collect();
     places.sort_unstable();
     for (available, _, place) in places {
-        if !available || pass.numbers.available > floor {
+        if !available || pass.available() > floor {
             pass.delete_all(place, DeleteReason::ScaleDown);
         }
     }

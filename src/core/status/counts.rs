@@ -38,11 +38,14 @@ impl Counts {
         let is_updated =
             |pod: &PodFacts| pod.owner == Owner::Ours && pod.revision.is_some() && pod.revision.as_ref() == update;
         let terminating = observed.pods.iter().filter(|pod| pod.state == PodState::Terminating);
+        // Consumers of the Python operator serve as well; one that ours is made beside is no further replica.
+        let with_legacy = |ours: i32, theirs: usize| ours + number(theirs).min((number(wanted) - ours).max(0));
+        let available = observed.legacy.available();
         Self {
-            total: places(observed, |_| true),
-            ready: places(observed, |pod| pod.ready),
+            total: with_legacy(places(observed, |_| true), observed.legacy.live()),
+            ready: with_legacy(places(observed, |pod| pod.ready), available),
             updated: places(observed, is_updated),
-            available: places(observed, PodFacts::is_available),
+            available: with_legacy(places(observed, PodFacts::is_available), available),
             terminating: number(terminating.count()),
             wanted: number(wanted),
             minimum: number(minimum),

@@ -61,13 +61,13 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
     let after = input.outcome.map(|outcome| input.observed.after(outcome, now));
     let observed = after.as_ref().unwrap_or(input.observed);
     let counts = Counts::new(input, observed);
-    let state = State::of(input, observed, &counts);
+    let state = State::of(input, observed, &counts, now);
     let set = |set| input.wanted.map(|wanted| i32::from(wanted.count(set)));
     StreamingPipelineStatus {
         observed_generation: input.pipeline.generation,
         conditions: conditions::all(input, observed, &counts, &state, now),
         config_version: input.config_version.map(str::to_owned),
-        workload_namespace: Some(input.pipeline.workload_namespace.clone()),
+        workload_namespace: Some(workload_namespace(input.pipeline, observed)),
         replicas: set(WorkloadSet::Primary).map(|primary| SetReplicas {
             primary,
             canary: set(WorkloadSet::Canary).filter(|canary| *canary > 0),
@@ -84,6 +84,14 @@ pub fn status(input: &StatusInput<'_>, now: Timestamp) -> StreamingPipelineStatu
         update_revision: input.facts.update_revision.as_ref().map(ToString::to_string),
         rollout: Some(rollout(input, state.mode)),
     }
+}
+
+/// Where the pipeline's Pods run: in the old namespace as long as anything may be left there, so that no later run
+/// forgets it.
+fn workload_namespace(pipeline: &PipelineFacts, observed: &Observed) -> String {
+    let old = observed.legacy.old_namespace.as_ref();
+    let old = old.filter(|_| observed.is_in_old_namespace());
+    old.unwrap_or(&pipeline.workload_namespace).clone()
 }
 
 /// What the new status says that the one before did not, where that is worth an Event.

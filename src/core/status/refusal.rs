@@ -77,6 +77,21 @@ fn what(action: &Action) -> String {
         Action::DeletePod(delete) => format!("deleting Pod {}", delete.name),
         Action::DeleteConfigMap { name, .. } => format!("deleting ConfigMap {name}"),
         Action::DeleteRevision { name, .. } => format!("deleting ControllerRevision {name}"),
+        Action::ClaimLegacy(claim) => format!(
+            "claiming Deployment {}/{} of the Python operator",
+            claim.namespace, claim.name
+        ),
+        Action::ScaleLegacy(scale) => format!(
+            "taking consumers off Deployment {}/{} of the Python operator",
+            scale.namespace, scale.name
+        ),
+        Action::DeleteLegacy { namespace, name, .. } => {
+            format!("deleting Deployment {namespace}/{name} of the Python operator")
+        }
+        Action::DeleteLegacyConfigMap { namespace, name, .. } => {
+            format!("deleting ConfigMap {namespace}/{name} of the Python operator")
+        }
+        Action::RemoveLegacyMarks => "removing the finalizers of the Python operator".to_owned(),
         Action::MarkCompleted { name, .. } => format!("marking ControllerRevision {name} as completed"),
     }
 }

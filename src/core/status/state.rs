@@ -1,9 +1,11 @@
 //! The one state that all conditions are derived from, so that they can never contradict each other.
 
+use jiff::Timestamp;
+
 use crate::api::{ConditionStatus, Reason};
 use crate::core::health::Verdict;
 use crate::core::names::Revision;
-use crate::core::observed::{NamespaceState, Observed, Owner, PodFacts, PodState};
+use crate::core::observed::{Claim, NamespaceState, Observed, Owner, PodFacts, PodState};
 use crate::core::plan::{HoldBy, Phase};
 
 use super::StatusInput;
@@ -38,8 +40,10 @@ pub(super) enum Mode {
 
 impl State {
     /// The first that applies.
-    pub(super) fn of(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> Self {
-        let mut state = blocked(input, observed).unwrap_or_else(|| rollout(input, observed, counts));
+    pub(super) fn of(input: &StatusInput<'_>, observed: &Observed, counts: &Counts, now: Timestamp) -> Self {
+        let state = blocked(input, observed).or_else(|| legacy(input, observed, now));
+        let state = state.or_else(|| moving(input, observed, now));
+        let mut state = state.unwrap_or_else(|| rollout(input, observed, counts));
         state.refusal = Refusal::of(input);
         if let Some(refusal) = state.refusal.clone().filter(|_| !state.is_blocked()) {
             state.message = Some(refusal.message.clone());
@@ -52,17 +56,20 @@ impl State {
         state
     }
 
-    /// Whether nothing at all is written for the pipeline, though nothing was refused.
+    /// Whether something is not written for the pipeline, though nothing was refused.
     pub(super) const fn bars_every_write(&self) -> bool {
-        matches!(self.reason, Reason::NameCollision | Reason::NamespaceTerminating)
+        matches!(
+            self.reason,
+            Reason::NameCollision
+                | Reason::NamespaceTerminating
+                | Reason::LegacyUnreadable
+                | Reason::LegacyOperatorRunning
+        )
     }
 
     /// Whether something else than a refusal is said to be the cause.
     const fn is_blocked(&self) -> bool {
-        matches!(
-            self.reason,
-            Reason::RenderFailed | Reason::NameCollision | Reason::NamespaceTerminating
-        )
+        self.bars_every_write() || matches!(self.reason, Reason::RenderFailed)
     }
 }
 
@@ -113,12 +120,30 @@ fn blocked(input: &StatusInput<'_>, observed: &Observed) -> Option<State> {
     Some(stalled(Reason::NamespaceTerminating, Some(message)))
 }
 
+/// What keeps the operator from moving the pipeline here.
+fn legacy(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<State> {
+    if let Some(why) = &observed.legacy.unreadable {
+        return Some(stalled(Reason::LegacyUnreadable, Some(why.clone())));
+    }
+    let grace = input.settings.legacy_grace;
+    let why = observed.legacy.other_operator(grace, now)?;
+    let message = format!(
+        "{why}: does the Python operator still run? Stop it; the move goes on when the Deployment has been left alone for \
+         {} s",
+        grace.as_secs()
+    );
+    Some(stalled(Reason::LegacyOperatorRunning, Some(message)))
+}
+
 /// What a pipeline that is being deleted waits for.
 fn deleting(observed: &Observed) -> String {
+    if let Some(why) = &observed.legacy.unreadable {
+        return format!("the pipeline is being deleted, but {why}");
+    }
     let mut left = observed
         .pods
         .iter()
-        .filter(|pod| pod.owner == Owner::Ours && pod.state != PodState::Gone);
+        .filter(|pod| pod.owner != Owner::Predecessor && pod.state != PodState::Gone);
     match (left.next(), left.count()) {
         (None, _) => "the pipeline is being deleted".to_owned(),
         (Some(pod), 0) => format!("the pipeline is being deleted; Pod {} has not ended yet", pod.name),
@@ -233,6 +258,44 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     let broken = |pod: &PodFacts| pod.state == PodState::Ended || (pod.is_live() && again(pod));
     let healing = observed.pods.iter().any(broken);
     working(if healing { Reason::Healing } else { Reason::Scaling })
+}
+
+/// How far the move from the Python operator, or from another namespace, is; `None` when it is over, or waits for
+/// something else than its Pods.
+fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<State> {
+    let is_broken = observed.pods.iter().any(|pod| pod.health.report);
+    if input.facts.phase != Phase::Progressing || is_broken {
+        return None;
+    }
+    let legacy = &observed.legacy;
+    let busiest = legacy.deployments.iter().max_by_key(|deployment| deployment.live());
+    let there = observed
+        .pods
+        .iter()
+        .filter(|pod| pod.owner == Owner::OldNamespace)
+        .count();
+    let message = match (busiest, &legacy.old_namespace) {
+        (Some(deployment), _) => {
+            let (left, what) = (legacy.live(), deployment.in_words());
+            let grace = input.settings.legacy_grace;
+            match legacy.claim(grace, now) {
+                Claim::Settling { until, .. } => format!(
+                    "moves from the Python operator: {left} consumers run in {what}, which must have been left alone for \
+                     {} s (until {until}) before one is taken off",
+                    grace.as_secs()
+                ),
+                _ => format!("moves from the Python operator: {left} consumers are still to be taken off {what}"),
+            }
+        }
+        (None, Some(namespace)) if there > 0 => {
+            format!("moves from namespace {namespace}: {there} Pods are still there")
+        }
+        _ => return None,
+    };
+    Some(State {
+        message: Some(message),
+        ..working(Reason::RollingOut)
+    })
 }
 
 fn hold_message(input: &StatusInput<'_>, by: HoldBy) -> Option<String> {

@@ -190,10 +190,14 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
     };
     let known = KnownFaults::of(&old_faults);
     // With their defaults, which are values of theirs as well; a copy of each, made only when there is a fault to look for.
-    let both = old.filter(|_| !old_faults.is_empty()).map(|old| (defaulted(new), defaulted(old)));
+    let both = old
+        .filter(|_| !old_faults.is_empty())
+        .map(|old| (defaulted(new), defaulted(old)));
     let mut verdict = Verdict::default();
     for (rule, finding) in faults {
-        let is_old = both.as_ref().is_some_and(|(new, old)| known.have(rule, &finding, new, old));
+        let is_old = both
+            .as_ref()
+            .is_some_and(|(new, old)| known.have(rule, &finding, new, old));
         let violation = finding.under(rule);
         if is_old {
             verdict.warnings.push(warnings::of_old_fault(violation));

@@ -75,8 +75,15 @@ fn spec_bytes_at_most(spec: &StreamingPipelineSpec) -> usize {
         &spec.image_name,
         &spec.container_name,
     ];
-    let texts = texts.into_iter().chain(&spec.pipeline_name).chain(&spec.rollout.restart_at);
-    let templates = [&spec.deployment_template, &spec.container_template, &spec.pipeline_config];
+    let texts = texts
+        .into_iter()
+        .chain(&spec.pipeline_name)
+        .chain(&spec.rollout.restart_at);
+    let templates = [
+        &spec.deployment_template,
+        &spec.container_template,
+        &spec.pipeline_config,
+    ];
     let objects = templates.into_iter().chain(&spec.emergency_patch);
     let percentage = match &spec.rollout.max_unavailable {
         IntOrString::Int(_) => 0,

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::{Old, Subject, UNKNOWN_FIELD, WARNINGS_MAX, pod};
-use crate::api::streaming_pipeline::OpenObject;
 use crate::api::PodReplacementPolicy;
+use crate::api::streaming_pipeline::OpenObject;
 use crate::core::compose::WITHOUT_EFFECT;
 use crate::core::path::FieldPath;
 use crate::core::violation::{Violation, Warning};

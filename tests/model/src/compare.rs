@@ -18,12 +18,19 @@ pub(crate) struct Compared<'a> {
     pub(crate) differences: RefCell<BTreeMap<String, (u64, String)>>,
 }
 
+impl Compared<'_> {
+    /// Whether the rules have no word for what is explored.
+    fn is_unknown(&self) -> bool {
+        matches!(self.rules.0.start, Start::Restart | Start::Legacy | Start::BrokenLegacy)
+    }
+}
+
 impl Planner for Compared<'_> {
     fn pass(&self, seen: &State) -> Pass {
         let pass = self.product.pass(seen);
-        // The rules know no dry run, no cache and no restart; what they say of such a state is of no use.
+        // The rules know no dry run, no cache, no restart and no legacy Deployment; what they say of such a state is of no use.
         let dry = pass.writes.iter().any(|write| matches!(write, Write::DryRun(_)));
-        if !dry && seen.hidden.is_none() && self.rules.0.start != Start::Restart {
+        if !dry && seen.hidden.is_none() && !self.is_unknown() {
             let ours = pods(&pass.writes);
             let theirs = pods(&self.rules.pass(seen).writes);
             if ours != theirs {

@@ -1,6 +1,6 @@
 //! What is explored: the switches of the pipeline that no edit changes, what happens at most, and where it starts.
 
-use crate::state::{PLACES, State, is_available, number, revision_of};
+use crate::state::{Legacy, PLACES, State, is_available, number, revision_of};
 
 /// Where an exploration starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,10 @@ pub(crate) enum Start {
     Duplicates,
     /// All of the right revision, and older than `restartAt`.
     Restart,
+    /// Nothing of ours, and a Deployment of the Python operator with available Pods.
+    Legacy,
+    /// The same with Pods that never become available.
+    BrokenLegacy,
 }
 
 /// What is explored.
@@ -113,6 +117,19 @@ impl Config {
             Start::Restart => {
                 let mut state = running(base(with_canary));
                 state.foreign = wanted_places(&state);
+                vec![state]
+            }
+            Start::Legacy | Start::BrokenLegacy => {
+                let mut state = base(with_canary);
+                let broken = self.start == Start::BrokenLegacy;
+                state.update = 0;
+                state.legacy = Legacy {
+                    is_there: true,
+                    given: self.replicas,
+                    available: if broken { 0 } else { self.replicas },
+                    unavailable: if broken { self.replicas } else { 0 },
+                    terminating: 0,
+                };
                 vec![state]
             }
             Start::Predecessor => {

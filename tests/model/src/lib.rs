@@ -18,6 +18,7 @@
 //! | S6 | a broken revision becomes current, or one completes without Pods |
 //! | S7 | a revision fails by what is not its own |
 //! | S8 | a Pod is written before the facts that allow it |
+//! | S9 | a legacy consumer is taken while paused, or its Deployment deleted with Pods |
 //! | Z1 | our write takes the last available consumer |
 //!
 //! And what must come, from every state that was visited and after any one edit there, with a healthy cluster and a
@@ -26,7 +27,7 @@
 //!
 //! # Not explored
 //!
-//! Legacy workloads, which the planner does not take over yet. Generations, back-off, graces and the lengths of clocks;
+//! Generations, back-off, graces and the lengths of clocks;
 //! refused creates and dry runs; collisions; a lost status; `abort`; changes of `maxUnavailable`, policy or
 //! `restartAt`. For these there are the scenarios of `tests/core_scenarios` and the planner's unit tests. `promote` and
 //! `resume` are explored by what they leave in the status.
@@ -51,8 +52,7 @@
 //! # Planted defects
 //!
 //! [`planted`] takes one sentence of the rules away at a time, by a change of what the planner is shown or of what it
-//! says, and the search must find each. The two sentences about legacy Deployments have no defect here, as they have no
-//! planner yet.
+//! says, and the search must find each.
 
 #![allow(
     clippy::expect_used,

@@ -45,6 +45,28 @@ pub(crate) fn short() -> Vec<Config> {
             ..small
         },
         Config {
+            start: Start::Legacy,
+            ..small
+        },
+        Config {
+            start: Start::Legacy,
+            replicas: 1,
+            ..small
+        },
+        Config {
+            start: Start::Legacy,
+            strict: true,
+            rollback: true,
+            replicas: 3,
+            most_replicas: 3,
+            max_unavailable: 2,
+            ..small
+        },
+        Config {
+            start: Start::BrokenLegacy,
+            ..small
+        },
+        Config {
             stale: true,
             edits: 1,
             faults: 0,
@@ -63,6 +85,8 @@ pub(crate) fn long() -> Vec<Config> {
         Start::Predecessor,
         Start::Duplicates,
         Start::Restart,
+        Start::Legacy,
+        Start::BrokenLegacy,
     ] {
         for strict in [false, true] {
             for rollback in [false, true] {
@@ -148,6 +172,21 @@ fn others() -> Vec<Config> {
             edits: 3,
             ..RUNNING
         },
+        Config {
+            start: Start::Legacy,
+            replicas: 1,
+            most_replicas: 1,
+            edits: 15,
+            faults: 15,
+            ..RUNNING
+        },
+        Config {
+            start: Start::Legacy,
+            replicas: 2,
+            max_unavailable: 3,
+            faults: 2,
+            ..RUNNING
+        },
         Config { stale: true, ..RUNNING },
         Config {
             stale: true,
@@ -191,6 +230,22 @@ pub(crate) const fn that_shows(defect: Defect) -> Config {
             start: Start::Predecessor,
             edits: 1,
             ..large
+        },
+        Defect::LegacyNeverFree => Config {
+            start: Start::BrokenLegacy,
+            edits: 1,
+            ..small
+        },
+        Defect::NoLegacyHandOver => Config {
+            start: Start::Legacy,
+            replicas: 1,
+            edits: 1,
+            ..small
+        },
+        Defect::LegacyAtOnce | Defect::LegacyWhilePaused => Config {
+            start: Start::Legacy,
+            edits: 1,
+            ..small
         },
         Defect::NothingIsCleared | Defect::CurrentFails => Config {
             rollback: true,

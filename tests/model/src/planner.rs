@@ -19,6 +19,10 @@ pub(crate) enum Write {
     Create(usize, u8),
     /// A second live Pod beside the one that is there.
     Beside(usize, u8),
+    /// A Deployment of the Python operator gets this number.
+    Scale(u8),
+    /// That Deployment goes.
+    DeleteLegacy,
     /// The mark on a ControllerRevision that its revision completed.
     Mark(u8),
 }
@@ -33,6 +37,8 @@ impl Write {
             Self::RemoveFailed(place) => format!("remove failed {}", place_name(place)),
             Self::Create(place, revision) => format!("create {}={}", place_name(place), letter(revision)),
             Self::Beside(place, revision) => format!("create {}={} beside it", place_name(place), letter(revision)),
+            Self::Scale(to) => format!("scale the legacy Deployment to {to}"),
+            Self::DeleteLegacy => "delete the legacy Deployment".to_owned(),
             Self::Mark(revision) => format!("mark {} completed", letter(revision)),
         }
     }

@@ -51,10 +51,18 @@ pub(crate) enum Defect {
     NoTakeOver,
     /// "A scale down keeps an available Pod while the floor needs it": it does not.
     ScalesBelowTheFloor,
+    /// "Unavailable legacy consumers go without the budget": within it.
+    LegacyNeverFree,
+    /// "Ours is made beside the only legacy consumer": it waits.
+    NoLegacyHandOver,
+    /// "Legacy consumers go within the budget": all at once.
+    LegacyAtOnce,
+    /// "Paused holds the legacy steps": it does not.
+    LegacyWhilePaused,
 }
 
 impl Defect {
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::CanaryBehindItsOwnGate,
         Self::DeadlineHoldsForEver,
         Self::CompletesWithoutPods,
@@ -75,6 +83,10 @@ impl Defect {
         Self::OldPodForgotten,
         Self::NoTakeOver,
         Self::ScalesBelowTheFloor,
+        Self::LegacyNeverFree,
+        Self::NoLegacyHandOver,
+        Self::LegacyAtOnce,
+        Self::LegacyWhilePaused,
     ];
 }
 
@@ -189,7 +201,10 @@ impl Planted<'_> {
         };
         let forgotten = self.defect == Defect::SuccessorForgotten && forgets(seen);
         let removed = forgotten.then_some(Write::RemoveFailed(0));
-        (0..PLACES).filter(goes).map(delete).chain(removed).collect()
+        let paused = self.defect == Defect::LegacyWhilePaused && seen.paused && seen.wanted() > 0;
+        let taken = seen.legacy.given.checked_sub(1).filter(|_| paused).map(Write::Scale);
+        let deletes = (0..PLACES).filter(goes).map(delete);
+        deletes.chain(removed).chain(taken).collect()
     }
 
     /// What is written in place of a write; `live` says where a live Pod is by then.
@@ -234,6 +249,18 @@ impl Planted<'_> {
                 Write::Create(place, view.wanted)
             }
             (Defect::OldPodForgotten, Write::Beside(_, revision)) if revision != view.wanted => return None,
+            (Defect::LegacyNeverFree, Write::Scale(_)) => {
+                let surplus = seen.live() + seen.waiting() + seen.legacy.given > seen.wanted();
+                let affordable = seen.available() > self.config.floor(seen.wanted());
+                if !surplus && !affordable {
+                    return None;
+                }
+                write
+            }
+            (Defect::NoLegacyHandOver, Write::Create(..)) if seen.wanted() == 1 && seen.legacy.live() == 1 => {
+                return None;
+            }
+            (Defect::LegacyAtOnce, Write::Scale(_)) => Write::Scale(0),
             (Defect::NoTakeOver, Write::Create(..)) if seen.wanted() == 1 && live.iter().sum::<u8>() > 0 => {
                 return None;
             }

@@ -58,6 +58,32 @@ impl Place {
     }
 }
 
+/// A Deployment of the Python operator.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Legacy {
+    pub(crate) is_there: bool,
+    /// Pods that it is to have.
+    pub(crate) given: u8,
+    pub(crate) available: u8,
+    pub(crate) unavailable: u8,
+    pub(crate) terminating: u8,
+}
+
+impl Legacy {
+    /// Pods that it shows.
+    pub(crate) const fn shown(self) -> u8 {
+        self.available + self.unavailable
+    }
+    /// Consumers that run or are to run in it.
+    pub(crate) fn live(self) -> u8 {
+        self.given.max(self.shown())
+    }
+    /// Available ones that are to stay. Which go is not known; its controller takes unavailable ones first.
+    pub(crate) fn serving(self) -> u8 {
+        self.available.min(self.given)
+    }
+}
+
 /// A state. Revisions are 1 to 3 (A to C), and 0 for none.
 #[allow(clippy::struct_excessive_bools, reason = "independent switches, as in the spec")]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -92,6 +118,7 @@ pub(crate) struct State {
     pub(crate) second: Option<(usize, Live)>,
     /// Bit mask of the places whose (earlier) live Pod is a predecessor's, or too old where a restart is due.
     pub(crate) foreign: u8,
+    pub(crate) legacy: Legacy,
     // What has happened, against the bounds.
     pub(crate) edits: u8,
     pub(crate) faults: u8,
@@ -161,6 +188,11 @@ impl State {
         to.put(place, 3);
         to.put(live, 3);
         to.put(self.foreign, 5);
+        let legacy = self.legacy;
+        to.put(legacy.is_there.into(), 1);
+        for count in [legacy.given, legacy.available, legacy.unavailable, legacy.terminating] {
+            to.put(count, 3);
+        }
         to.put(self.edits, 4);
         to.put(self.faults, 4);
         to.0
@@ -200,6 +232,13 @@ impl State {
         let (place, live) = (from.get(3), from.get(3));
         state.second = place.checked_sub(1).map(|place| (usize::from(place), live));
         state.foreign = from.get(5);
+        state.legacy = Legacy {
+            is_there: from.flag(),
+            given: from.get(3),
+            available: from.get(3),
+            unavailable: from.get(3),
+            terminating: from.get(3),
+        };
         state.edits = from.get(4);
         state.faults = from.get(4);
         state
@@ -243,10 +282,19 @@ impl State {
         self.second.filter(|(at, _)| *at == place).map_or(0, |(_, live)| live)
     }
 
-    /// Number of available Pods; two of one place count once.
+    /// Number of available Pods, two of one place counted once, and of available legacy consumers.
     pub(crate) fn available(&self) -> u8 {
         let serves = |place: &usize| self.places[*place].is_available() || is_available(self.second_of(*place));
-        number((0..PLACES).filter(serves).count())
+        number((0..PLACES).filter(serves).count()) + self.legacy.serving()
+    }
+
+    /// Number of wanted places whose Pod failed and has no successor yet.
+    pub(crate) fn waiting(&self) -> u8 {
+        let waits = |place: &usize| {
+            let there = self.places[*place];
+            self.is_wanted(*place) && there.live == 0 && there.failed > 0
+        };
+        number((0..PLACES).filter(waits).count())
     }
 
     /// All live Pods.
@@ -315,6 +363,17 @@ impl State {
             (self.analysis == Analysis::Failed, " analysis-failed"),
             (self.hidden.is_some(), " (cache behind by one write)"),
         ];
+        let legacy = self.legacy;
+        if legacy.is_there || legacy.terminating > 0 {
+            let Legacy {
+                given,
+                available,
+                unavailable,
+                terminating,
+                ..
+            } = legacy;
+            pods.push(format!("legacy={given}({available}+ {unavailable}? t{terminating})"));
+        }
         let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
         format!(
             "{} | spec {} n={}{flags} | current {} update {} gate {} failed {} tried {}",

@@ -26,6 +26,8 @@ pub struct Roles {
     pub watch_namespaces: Vec<String>,
     /// Where Pods go, when that is not the pipeline's namespace.
     pub workload_namespace: Option<String>,
+    /// Where the Python operator ran Deployments that are taken over (`settings.legacyNamespace`).
+    pub legacy_namespace: Option<String>,
     /// The name of the release's objects. Two releases on one control plane need two.
     pub full_name: String,
     /// Who gets the rights. A control plane adds up what a user was ever given: tests with different roles on one
@@ -41,6 +43,7 @@ impl Roles {
             namespace: namespace.to_owned(),
             watch_namespaces: Vec::new(),
             workload_namespace: None,
+            legacy_namespace: None,
             full_name: "streaming-operator".to_owned(),
             user: users::OPERATOR.to_owned(),
         }
@@ -180,6 +183,9 @@ pub fn render_roles(roles: &Roles) -> Result<Vec<Value>> {
     command.args(["--set-string", &format!("fullnameOverride={}", roles.full_name)]);
     if let Some(workload_namespace) = &roles.workload_namespace {
         command.args(["--set-string", &format!("workloadNamespace={workload_namespace}")]);
+    }
+    if let Some(legacy_namespace) = &roles.legacy_namespace {
+        command.args(["--set-string", &format!("settings.legacyNamespace={legacy_namespace}")]);
     }
     let mut objects = documents(&children::output(&command)?)?;
     for object in &mut objects {

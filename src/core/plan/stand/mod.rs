@@ -253,7 +253,7 @@ impl Judge<'_> {
     /// Whether anything of another revision is left, or the spec's revision has not completed.
     fn is_rolling(&self, goal: &Goal) -> bool {
         let unlike = |slot: &Slot<'_>| slot.live.iter().any(|pod| !goal.is_final(pod));
-        let left = self.fleet.slots().any(|(_, slot)| unlike(slot));
+        let left = self.fleet.slots().any(|(_, slot)| unlike(slot)) || self.has_legacy();
         left || self.current.as_ref().is_some_and(|current| *current != self.update)
     }
 
@@ -265,13 +265,18 @@ impl Judge<'_> {
             .fleet
             .slots()
             .all(|(place, slot)| slot.live.is_empty() || is_wanted(goal, place));
-        goal.budget.wanted > 0 && all && none_else
+        goal.budget.wanted > 0 && all && none_else && !self.has_legacy()
+    }
+
+    /// Whether consumers of the Python operator are left.
+    fn has_legacy(&self) -> bool {
+        self.input.observed.legacy.live() > 0
     }
 
     /// Whether the deadline is judged: a rollout is under way that has not failed. A restart has none.
     fn is_timed(&self, goal: &Goal) -> bool {
         let other = |slot: &Slot<'_>| slot.live.iter().any(|pod| !goal.has_wanted(pod));
-        let left = self.fleet.slots().any(|(_, slot)| other(slot));
+        let left = self.fleet.slots().any(|(_, slot)| other(slot)) || self.has_legacy();
         let rolling = self.current.as_ref() != Some(&self.update) || left;
         rolling && !goal.failed && goal.budget.wanted > 0 && self.wanted.revision.is_some()
     }
@@ -318,7 +323,8 @@ impl Judge<'_> {
     /// accepted the rollout is frozen with every old Pod running. Gives whether it is to be tried now.
     fn dry_run(&self, goal: &mut Goal, holds: &mut Vec<Hold>, wakes: &mut Vec<Timestamp>) -> bool {
         let outdated = |slot: &Slot<'_>| slot.live.iter().any(|pod| !goal.has_wanted(pod));
-        let replaces = order::wanted(goal).any(|place| self.fleet.slot(place).is_some_and(outdated));
+        let of_ours = order::wanted(goal).any(|place| self.fleet.slot(place).is_some_and(outdated));
+        let replaces = of_ours || (self.has_legacy() && goal.budget.wanted > 0);
         let exists = self.input.observed.pods.iter().any(|pod| {
             pod.owner == Owner::Ours && pod.state != PodState::Gone && pod.revision.as_ref() == Some(&goal.wanted)
         });

@@ -8,7 +8,7 @@ use streaming_operator::core::plan::{Action, Decision, Facts, PodPlan};
 use super::DEADLINE;
 use super::objects::{at, revision_number};
 use crate::planner::{Pass, Write};
-use crate::state::{CANARY, State};
+use crate::state::{CANARY, State, number};
 
 /// The decision on a state as a pass of the model.
 pub(super) fn pass(seen: &State, decision: &Decision, deadline_runs: bool) -> Pass {
@@ -90,12 +90,17 @@ fn write(action: &Action, live: &[u8]) -> Write {
         }
         Action::DryRunPod(plan) => Write::DryRun(revision_number(&plan.revision)),
         Action::MarkCompleted { revision, .. } => Write::Mark(revision_number(revision)),
+        Action::ScaleLegacy(scale) => Write::Scale(number(scale.to)),
+        Action::DeleteLegacy { .. } => Write::DeleteLegacy,
         Action::AddFinalizer
         | Action::RemoveFinalizer
         | Action::CreateRevision { .. }
         | Action::CreateConfigMap { .. }
         | Action::DeleteConfigMap { .. }
-        | Action::DeleteRevision { .. } => panic!("the model has no such object: {action:?}"),
+        | Action::DeleteRevision { .. }
+        | Action::ClaimLegacy(_)
+        | Action::DeleteLegacyConfigMap { .. }
+        | Action::RemoveLegacyMarks => panic!("the model has no such object: {action:?}"),
     }
 }
 

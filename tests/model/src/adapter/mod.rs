@@ -17,7 +17,7 @@ use streaming_operator::api::status::{FailedRevision, RolloutStatus};
 use streaming_operator::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus, meta};
 use streaming_operator::core::in_flight::Ledger;
 use streaming_operator::core::names::{BaseName, WorkloadSet};
-use streaming_operator::core::observed::{Gathered, NamespaceState, Observed, PipelineFacts};
+use streaming_operator::core::observed::{Gathered, Legacy, LegacyDeployment, NamespaceState, Observed, PipelineFacts};
 use streaming_operator::core::plan::{self, Action, AnalysisVerdict, CreateReason, Decision, PodPlan, Wanted};
 use streaming_operator::core::settings::Settings;
 
@@ -27,9 +27,9 @@ use crate::state::{Analysis, CANARY, Place, State};
 
 use objects::{Pods, Role, UID, at, first, name, revision, uid};
 
-/// The deadline: shorter than every grace, so that no other wake comes first and the planner's next one tells whether
+/// The deadline: shorter than every grace and every other wait, so that no other wake comes first and the planner's next one tells whether
 /// the clock runs.
-const DEADLINE: SignedDuration = SignedDuration::from_secs(50);
+const DEADLINE: SignedDuration = SignedDuration::from_millis(900);
 /// A time before now by which that deadline, and the 300 s, are over.
 const LONG_AGO: i64 = -1000;
 
@@ -109,6 +109,7 @@ impl Product {
             namespace: NamespaceState::Active,
         };
         let observed = Observed::new(&self.pipeline, Some(&wanted), &gathered, ledger, &self.settings, at(0));
+        let observed = observed.with_legacy(legacy(seen), &[], Some(&wanted), &self.settings, at(0));
         let input = plan::Input {
             pipeline: &self.pipeline,
             wanted: Some(&wanted),
@@ -155,6 +156,32 @@ impl Product {
         ledger.creating(&plan, at(-30));
         ledger.created(&plan.name.to_string(), &uid(hidden.place, role));
         ledger
+    }
+}
+
+/// The Deployment of the Python operator as it is read. Each pass reads it anew, so it is never behind.
+fn legacy(seen: &State) -> Legacy {
+    let there = seen.legacy;
+    let deployment = LegacyDeployment {
+        namespace: "ns".to_owned(),
+        name: "legacy".to_owned(),
+        uid: "uid-of-the-deployment".to_owned(),
+        resource_version: "1".to_owned(),
+        given: there.given.into(),
+        wrote: Some(there.given.into()),
+        claimed: Some(at(-5000)),
+        claimed_again: false,
+        applied: false,
+        set: WorkloadSet::Primary,
+        deleting: false,
+        available: there.available.into(),
+        unavailable: there.unavailable.into(),
+        terminating: there.terminating.into(),
+        available_at: None,
+    };
+    Legacy {
+        deployments: there.is_there.then_some(deployment).into_iter().collect(),
+        ..Legacy::default()
     }
 }
 

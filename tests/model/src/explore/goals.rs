@@ -93,6 +93,9 @@ fn settled(state: &State, revision: u8) -> Result<(), &'static str> {
     if state.second.is_some() {
         return Err("a duplicate stays");
     }
+    if state.legacy.is_there || state.legacy.terminating > 0 {
+        return Err("the legacy Deployment stays");
+    }
     if state.wanted() > 0 && state.current != revision {
         return Err("the rollout never completes");
     }

@@ -5,6 +5,7 @@
 
 use super::set::Set;
 use super::{Explorer, trace};
+use crate::config::Start;
 use crate::planner::Write;
 use crate::state::{Live, State, is_available, revision_of};
 
@@ -106,7 +107,11 @@ impl Explorer<'_> {
 
     fn is_starting(&self, state: &State) -> bool {
         let pending = |live: Live| !is_available(live) && self.works(live);
-        state.lives().any(pending) || state.places.iter().any(|place| place.terminating > 0)
+        let legacy = state.legacy;
+        let legacy_starts = self.config.start == Start::Legacy && legacy.given > 0;
+        let legacy_moves = legacy.terminating > 0 || legacy.shown() > legacy.given;
+        let ends = state.places.iter().any(|place| place.terminating > 0);
+        state.lives().any(pending) || ends || legacy_starts || legacy_moves
     }
 
     /// Whether the pass of this state deletes a Pod that is starting and works.

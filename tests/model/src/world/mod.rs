@@ -43,6 +43,7 @@ pub(crate) fn steps(from: &State, config: &Config, planner: &dyn Planner, fair_o
     };
     let (deadline_runs, counts_300s) = from_here.operator(planner);
     from_here.pods();
+    from_here.legacy();
     from_here.clocks(deadline_runs, counts_300s);
     from_here.analysis();
     if let (false, Some(count)) = (fair_only, crate::config::one_more(from.edits, config.edits)) {

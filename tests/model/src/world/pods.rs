@@ -1,8 +1,8 @@
 //! What becomes of Pods: they start, fail, end, and are hit by faults.
 
 use super::Steps;
-use crate::config::Config;
-use crate::state::{Live, PLACES, State, is_available, letter, place_name, revision_of};
+use crate::config::{Config, Start};
+use crate::state::{Legacy, Live, PLACES, State, is_available, letter, place_name, revision_of};
 
 impl Steps<'_> {
     pub(super) fn pods(&mut self) {
@@ -15,6 +15,48 @@ impl Steps<'_> {
             self.second(place);
             self.dead(place);
         }
+    }
+
+    /// What the controller of the legacy Deployment does, and what becomes of its Pods.
+    pub(super) fn legacy(&mut self) {
+        let there = self.from.legacy;
+        if there.terminating > 0 {
+            let terminating = there.terminating - 1;
+            self.legacy_is(Legacy { terminating, ..there }, "a terminating Pod is gone");
+        }
+        if there.is_there && there.shown() > there.given {
+            let mut after = there;
+            let goes = if there.unavailable > 0 {
+                &mut after.unavailable
+            } else {
+                &mut after.available
+            };
+            *goes -= 1;
+            after.terminating += 1;
+            self.legacy_is(after, "one Pod terminates");
+        } else if there.is_there && there.shown() < there.given {
+            let unavailable = there.unavailable + 1;
+            self.legacy_is(Legacy { unavailable, ..there }, "one Pod is made");
+        }
+        if there.unavailable > 0 && self.config.start != Start::BrokenLegacy {
+            let mut after = there;
+            after.available += 1;
+            after.unavailable -= 1;
+            self.legacy_is(after, "one Pod becomes available");
+        }
+        if there.available > 0 {
+            let lose = |to: &mut State| {
+                to.legacy.available -= 1;
+                to.legacy.unavailable += 1;
+            };
+            self.fault(lose, || "legacy: a Pod is no longer ready".to_owned());
+        }
+    }
+
+    fn legacy_is(&mut self, legacy: Legacy, what: &'static str) {
+        let mut to = self.from;
+        to.legacy = legacy;
+        self.push(to, || format!("legacy: {what}"));
     }
 
     /// The live Pod, of two the earlier one.

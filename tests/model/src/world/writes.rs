@@ -60,6 +60,9 @@ pub(crate) fn apply(
                 judge.state.places[place].failed = 0;
             }
         }
+        Write::Scale(to) if seen.legacy.given == judge.state.legacy.given => judge.scale(to),
+        Write::Scale(_) => {}
+        Write::DeleteLegacy => judge.delete_legacy(),
         Write::Create(place, revision) => judge.create(place, revision, seen.places[place].failed),
         Write::Beside(place, revision) => judge.beside(place, revision),
     }
@@ -130,7 +133,8 @@ impl Judge<'_> {
             return;
         }
         let wanted = self.state.wanted();
-        let scales_down = self.state.live() - u8::from(self.state.second.is_some()) > wanted;
+        let live = self.state.live() - u8::from(self.state.second.is_some()) + self.state.legacy.live();
+        let scales_down = live > wanted;
         let (available, floor) = (self.state.available(), self.config.floor(wanted));
         let there = self.state.places[place];
         if there.is_available() && wanted > 0 && !scales_down && available - 1 < floor {
@@ -177,8 +181,10 @@ impl Judge<'_> {
         if there.terminating > 1 || (self.config.strict && there.terminating > 0) {
             self.found("S2 a Pod made beside too many terminating ones", place_name(place));
         }
-        let (live, wanted) = (self.state.live(), self.state.wanted());
-        if live >= wanted && !(wanted == 1 && live == 1) {
+        let legacy = self.state.legacy.live();
+        let (live, wanted) = (self.state.live() + legacy, self.state.wanted());
+        let beside = wanted == 1 && live == 1 && (legacy == 0 || self.config.hands_over(wanted));
+        if live >= wanted && !beside {
             let detail = format!("create {} beside {live} for {wanted}", place_name(place));
             self.found("S3 more live Pods than replicas", detail);
         }
@@ -204,6 +210,32 @@ impl Judge<'_> {
                 detail,
             );
         }
+    }
+
+    /// Consumers are taken off the legacy Deployment, one after the other.
+    fn scale(&mut self, to: u8) {
+        let wanted = self.state.wanted();
+        while self.state.legacy.given > to {
+            let before = self.state.available();
+            let held = self.state.live() + self.state.waiting() + self.state.legacy.given;
+            self.state.legacy.given -= 1;
+            let after = self.state.available();
+            let is_step = wanted > 0 && held <= wanted;
+            if is_step && after < before && after < self.config.floor(wanted) {
+                let detail = format!("a legacy consumer with {before} available");
+                self.found("S1 available Pods below the floor by our delete", detail);
+            }
+            if is_step && self.state.paused {
+                self.found("S9 a legacy consumer is taken while paused", String::new());
+            }
+        }
+    }
+
+    fn delete_legacy(&mut self) {
+        if self.state.legacy.live() > 0 {
+            self.found("S9 a legacy Deployment is deleted with its Pods", String::new());
+        }
+        self.state.legacy.is_there = false;
     }
 
     /// The canary has another revision than `revision` and may not go: it is needed as an available Pod.
@@ -232,7 +264,7 @@ impl Judge<'_> {
         if !self.config.hands_over(self.state.wanted()) || place != 0 || same {
             self.found("S2 a second live Pod outside a hand-over", place_name(place));
         }
-        if self.state.live() > self.state.wanted() {
+        if self.state.live() + self.state.legacy.live() > self.state.wanted() {
             self.found("S3 more than replicas + 1 live Pods", place_name(place));
         }
         if there.terminating > 1 {

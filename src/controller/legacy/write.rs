@@ -1,0 +1,189 @@
+//! Writes to what an earlier run of a pipeline left. Each carries the uid, and each change the resourceVersion, of what it
+//! means. Must never create anything.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use serde::Serialize;
+
+use super::super::context::Context;
+use super::super::errors::{Class, Failure};
+use super::super::gather::View;
+use crate::api::StreamingPipeline;
+use crate::api::meta::{
+    ANNOTATION_LEGACY_CLAIMED, ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_REPLICAS, ANNOTATION_OWNER_NAME,
+    ANNOTATION_OWNER_NAMESPACE, FIELD_MANAGER_LEGACY,
+};
+use crate::core::observed::legacy::is_mark;
+use crate::core::plan::{ActionResult, ClaimLegacy, ScaleLegacy};
+
+/// What is written to an object: only these fields, and only to this very version of it.
+#[derive(Debug, Serialize)]
+struct Change<'a> {
+    metadata: MetadataChange<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<SpecChange>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MetadataChange<'a> {
+    uid: Option<&'a str>,
+    resource_version: Option<&'a str>,
+    /// `None`: taken off.
+    annotations: BTreeMap<&'a str, Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finalizers: Option<Vec<&'a String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SpecChange {
+    replicas: usize,
+}
+
+/// Notes on a Deployment that it is left to this operator. What the Python operator would write again goes, and the
+/// pipeline's name stays under our own keys.
+pub(in crate::controller) async fn claim(ctx: &Context, view: &View, claim: &ClaimLegacy) -> ActionResult {
+    let again = if claim.again { " again" } else { "" };
+    let annotations = [
+        (ANNOTATION_LEGACY_REPLICAS, Some(claim.replicas.to_string())),
+        (ANNOTATION_LEGACY_CLAIMED, Some(format!("{}{again}", claim.at))),
+        (ANNOTATION_LEGACY_OWNER_NAME, None),
+        (ANNOTATION_OWNER_NAME, Some(view.pipeline.name.clone())),
+        (ANNOTATION_OWNER_NAMESPACE, Some(view.pipeline.namespace.clone())),
+    ];
+    let change = Change {
+        metadata: MetadataChange {
+            uid: Some(&claim.uid),
+            resource_version: Some(&claim.resource_version),
+            annotations: annotations.into(),
+            finalizers: None,
+        },
+        spec: None,
+    };
+    let what = format!("claim Deployment {}/{}", claim.namespace, claim.name);
+    change_deployment(ctx, &what, &claim.namespace, &claim.name, &change).await
+}
+
+/// Takes consumers off a Deployment, if it is as it was when that was decided.
+pub(in crate::controller) async fn scale(ctx: &Context, scale: &ScaleLegacy) -> ActionResult {
+    let change = Change {
+        metadata: MetadataChange {
+            uid: Some(&scale.uid),
+            resource_version: Some(&scale.resource_version),
+            annotations: [(ANNOTATION_LEGACY_REPLICAS, Some(scale.to.to_string()))].into(),
+            finalizers: None,
+        },
+        spec: Some(SpecChange { replicas: scale.to }),
+    };
+    let what = format!("scale Deployment {}/{} to {}", scale.namespace, scale.name, scale.to);
+    change_deployment(ctx, &what, &scale.namespace, &scale.name, &change).await
+}
+
+async fn change_deployment(
+    ctx: &Context,
+    what: &str,
+    namespace: &str,
+    name: &str,
+    change: &Change<'_>,
+) -> ActionResult {
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER_LEGACY.to_owned()),
+        ..PatchParams::default()
+    };
+    let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
+    match ctx.ask(what, api.patch(name, &params, &Patch::Merge(change))).await {
+        Ok(_) => ActionResult::Done,
+        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
+    }
+}
+
+/// Deletes a Deployment; it stays until the garbage collector has removed its Pods.
+pub(in crate::controller) async fn delete_deployment(
+    ctx: &Context,
+    namespace: &str,
+    name: &str,
+    uid: &str,
+) -> ActionResult {
+    let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
+    let what = format!("delete Deployment {namespace}/{name}");
+    match ctx
+        .ask(&what, api.delete(name, &precondition(DeleteParams::foreground(), uid)))
+        .await
+    {
+        Ok(_) => ActionResult::Done,
+        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
+    }
+}
+
+/// Deletes a ConfigMap.
+pub(in crate::controller) async fn delete_config_map(
+    ctx: &Context,
+    namespace: &str,
+    name: &str,
+    uid: &str,
+) -> ActionResult {
+    let api = Api::<ConfigMap>::namespaced(ctx.client.clone(), namespace);
+    let what = format!("delete ConfigMap {namespace}/{name}");
+    match ctx
+        .ask(&what, api.delete(name, &precondition(DeleteParams::default(), uid)))
+        .await
+    {
+        Ok(_) => ActionResult::Done,
+        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
+    }
+}
+
+fn precondition(params: DeleteParams, uid: &str) -> DeleteParams {
+    DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        }),
+        ..params
+    }
+}
+
+/// What a failure means: what is gone needs nothing, and what changed meanwhile the next pass reads again.
+fn result(failure: &Failure, gone: ActionResult) -> ActionResult {
+    match failure.class() {
+        Class::NotFound => gone,
+        Class::Conflict => ActionResult::Skipped,
+        _ => failure.as_result(),
+    }
+}
+
+/// Takes the finalizers and annotations of the Python operator off the pipeline.
+pub(in crate::controller) async fn remove_marks(ctx: &Context, view: &View) -> ActionResult {
+    let metadata = &view.stored.metadata;
+    let kept = metadata.finalizers.iter().flatten().filter(|name| !is_mark(name));
+    let annotations = metadata.annotations.iter().flatten().map(|(name, _)| name.as_str());
+    let change = Change {
+        metadata: MetadataChange {
+            uid: metadata.uid.as_deref(),
+            resource_version: metadata.resource_version.as_deref(),
+            annotations: annotations
+                .filter(|name| is_mark(name))
+                .map(|name| (name, None))
+                .collect(),
+            finalizers: Some(kept.collect()),
+        },
+        spec: None,
+    };
+    let api = Api::<StreamingPipeline>::namespaced(ctx.client.clone(), &view.pipeline.namespace);
+    let what = "take the finalizers and annotations of the Python operator off the pipeline";
+    let params = PatchParams::default();
+    match ctx
+        .ask(
+            what,
+            api.patch_metadata(&view.pipeline.name, &params, &Patch::Merge(&change)),
+        )
+        .await
+    {
+        Ok(_) => ActionResult::Done,
+        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
+    }
+}

@@ -1,0 +1,395 @@
+//! What is left of an earlier run of a pipeline: Deployments and ConfigMaps of the Python operator, and the namespace in
+//! which the Pods ran before, where that is another than now.
+//!
+//! All of it is read from the API server in the pass that judges it, so there are no own writes to be laid over it. Must
+//! never take a Pod for a Deployment's because a selector matches it: the Python operator gave the Deployments of two
+//! segments the same selector.
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::pods::Context;
+use super::{Observed, Owner, PipelineFacts, PodState};
+use crate::api::meta;
+use crate::core::names::WorkloadSet;
+use crate::core::plan::{Action, Wanted};
+use crate::core::settings::{Settings, later};
+
+/// Label by which the Deployment controller tells the ReplicaSets of a Deployment apart; it is a part of their names.
+const POD_TEMPLATE_HASH: &str = "pod-template-hash";
+/// Label of the Python operator that says to which set a Deployment belongs.
+const LEGACY_SET: &str = "env";
+
+/// What is left of an earlier run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Legacy {
+    /// Where the pipeline ran before, while that is another namespace than the one in use and something may be left
+    /// there.
+    pub old_namespace: Option<String>,
+    /// Deployments of the Python operator, that of the canary first.
+    pub deployments: Vec<LegacyDeployment>,
+    /// ConfigMaps of the Python operator, and those of the old namespace. Only asked for when no Deployment has Pods any
+    /// more.
+    pub config_maps: Vec<LegacyConfigMap>,
+    /// Whether finalizers or annotations of the Python operator are on the pipeline.
+    pub has_marks: bool,
+    /// Why it is not known what is left, or why it could not be removed: the right that is missing.
+    pub unreadable: Option<String>,
+}
+
+/// A Deployment of the Python operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegacyDeployment {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid, the precondition of its deletion.
+    pub uid: String,
+    /// Its resourceVersion, the precondition of a change of its number.
+    pub resource_version: String,
+    /// The Pods it is to have (`spec.replicas`); 0 once it is being deleted.
+    pub given: usize,
+    /// The number that was last written to it here; `None` when none was.
+    pub wrote: Option<usize>,
+    /// Since when it is left to this operator; `None` when it was never claimed.
+    pub claimed: Option<Timestamp>,
+    /// Whether it was claimed again, because somebody had applied it.
+    pub claimed_again: bool,
+    /// Whether the annotation is back that was taken off when it was claimed: somebody has applied it since.
+    pub applied: bool,
+    /// The set of its Pods.
+    pub set: WorkloadSet,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Its Pods that have been Ready for `minReadySeconds`.
+    pub available: usize,
+    /// Its other Pods that are neither terminating nor ended.
+    pub unavailable: usize,
+    /// Its Pods that are being deleted.
+    pub terminating: usize,
+    /// When the next of its Pods becomes available by time alone.
+    pub available_at: Option<Timestamp>,
+}
+
+/// Whether a Deployment of the Python operator is left to this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Claim {
+    /// It is.
+    #[default]
+    Held,
+    /// It has not been claimed.
+    Due,
+    /// It is not known yet: it has been left alone, but not for long enough.
+    Settling {
+        /// When that is long enough.
+        until: Timestamp,
+        /// Whether somebody had applied it before.
+        again: bool,
+    },
+    /// Somebody else wrote it.
+    Contested {
+        /// When it is claimed again, to find out whether that was the last time.
+        again: Timestamp,
+    },
+}
+
+/// A ConfigMap that is not mounted by Pods of this operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegacyConfigMap {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid, the precondition of its deletion.
+    pub uid: String,
+    /// Another pipeline whose Deployment mounts it: the Python operator gave one ConfigMap to all segments of a pipeline.
+    pub used_by: Option<String>,
+}
+
+impl LegacyDeployment {
+    /// Of a Deployment and Pods of its namespace among which all of its own are. Available Pods have been Ready for
+    /// `min_ready`. `None` when it was never stored.
+    #[must_use]
+    pub fn read(deployment: &Deployment, pods: &[Pod], min_ready: SignedDuration, now: Timestamp) -> Option<Self> {
+        let metadata = &deployment.metadata;
+        let name = metadata.name.clone()?;
+        let deleting = metadata.deletion_timestamp.is_some();
+        let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+        let annotations = metadata.annotations.as_ref();
+        let annotation = |key: &str| annotations.and_then(|all| all.get(key)).map(String::as_str);
+        let wrote = annotation(meta::ANNOTATION_LEGACY_REPLICAS).and_then(|text| text.trim().parse().ok());
+        let claim: Vec<&str> = annotation(meta::ANNOTATION_LEGACY_CLAIMED)
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        let set = metadata.labels.as_ref().and_then(|labels| labels.get(LEGACY_SET));
+        let mut facts = Self {
+            namespace: metadata.namespace.clone()?,
+            uid: metadata.uid.clone()?,
+            resource_version: metadata.resource_version.clone()?,
+            given: if deleting {
+                0
+            } else {
+                usize::try_from(replicas).unwrap_or_default()
+            },
+            wrote,
+            claimed: claim.first().and_then(|time| time.parse().ok()),
+            claimed_again: claim.len() > 1,
+            applied: annotation(meta::ANNOTATION_LEGACY_OWNER_NAME).is_some(),
+            set: set
+                .and_then(|set| WorkloadSet::parse(set))
+                .unwrap_or(WorkloadSet::Primary),
+            deleting,
+            available: 0,
+            unavailable: 0,
+            terminating: 0,
+            available_at: None,
+            name,
+        };
+        let settings = Settings::default();
+        let context = Context::new(None, &settings, now).with_min_ready(min_ready);
+        let own: Vec<&Pod> = pods.iter().filter(|pod| facts.owns(pod)).collect();
+        for pod in own {
+            facts.count(&context, pod);
+        }
+        Some(facts)
+    }
+
+    /// As it stands in a file: every consumer available, left alone since long ago. `None` when it is nobody's; else with the
+    /// namespace and name of the pipeline that its annotations name.
+    #[must_use]
+    pub fn in_file(deployment: &Deployment) -> Option<(String, String, Self)> {
+        let annotations = deployment.metadata.annotations.as_ref()?;
+        let get = |theirs, ours| annotations.get(theirs).or_else(|| annotations.get(ours)).cloned();
+        let namespace = get(
+            meta::ANNOTATION_LEGACY_OWNER_NAMESPACE,
+            meta::ANNOTATION_OWNER_NAMESPACE,
+        )?;
+        let name = get(meta::ANNOTATION_LEGACY_OWNER_NAME, meta::ANNOTATION_OWNER_NAME)?;
+        let mut deployment = deployment.clone();
+        let metadata = &mut deployment.metadata;
+        metadata.namespace.get_or_insert_with(|| namespace.clone());
+        metadata.uid = metadata.name.clone();
+        metadata.resource_version.get_or_insert_default();
+        let mut read = Self::read(&deployment, &[], SignedDuration::ZERO, Timestamp::MIN)?;
+        read.available = read.given;
+        (read.claimed, read.wrote, read.applied) = (Some(Timestamp::MIN), Some(read.given), false);
+        Some((namespace, name, read))
+    }
+
+    /// Whether it is left to this operator. It must have been left alone for `grace`.
+    #[must_use]
+    pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
+        let Some(claimed) = self.claimed else { return Claim::Due };
+        let until = later(claimed, grace);
+        if self.deleting {
+            Claim::Held
+        } else if self.applied || self.wrote.is_some_and(|wrote| self.given > wrote) {
+            Claim::Contested { again: until }
+        } else if now < until {
+            let again = self.claimed_again;
+            Claim::Settling { until, again }
+        } else {
+            Claim::Held
+        }
+    }
+
+    /// Its Pods that are neither terminating nor ended.
+    #[must_use]
+    pub const fn shown(&self) -> usize {
+        self.available + self.unavailable
+    }
+
+    /// Consumers that run or are to run in it.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.given.max(self.shown())
+    }
+
+    /// Whether it has no Pods and is to have none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.given == 0 && self.shown() == 0 && self.terminating == 0
+    }
+
+    /// In words, as kubectl takes it.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        format!("Deployment {}/{}", self.namespace, self.name)
+    }
+
+    /// Whether a Pod is of one of its ReplicaSets. Those are named after it and after the digest that the Pod has as a
+    /// label (k8s.io/kubernetes pkg/controller/deployment: `d.Name + "-" + podTemplateSpecHash`).
+    fn owns(&self, pod: &Pod) -> bool {
+        let labels = pod.metadata.labels.as_ref();
+        let Some(hash) = labels.and_then(|labels| labels.get(POD_TEMPLATE_HASH)) else {
+            return false;
+        };
+        let set = format!("{}-{hash}", self.name);
+        let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
+        owners
+            .iter()
+            .any(|owner| owner.controller == Some(true) && owner.kind == "ReplicaSet" && owner.name == set)
+    }
+
+    fn count(&mut self, context: &Context, pod: &Pod) {
+        let seen = context.pod(pod, Owner::Ours);
+        match seen.state {
+            PodState::Live if seen.is_available() => self.available += 1,
+            PodState::Live => {
+                self.unavailable += 1;
+                self.available_at = [self.available_at, seen.available_at].into_iter().flatten().min();
+            }
+            PodState::Terminating => self.terminating += 1,
+            PodState::Ended | PodState::Gone => {}
+        }
+    }
+}
+
+impl Legacy {
+    /// Whether the Deployments are left to this operator: of the claims the one that is the furthest from it.
+    #[must_use]
+    pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
+        let claims = self.deployments.iter().map(|deployment| deployment.claim(grace, now));
+        let rank = |claim: &Claim| match claim {
+            Claim::Held => 0,
+            Claim::Settling { again: false, .. } => 1,
+            Claim::Due => 2,
+            Claim::Settling { again: true, .. } => 3,
+            Claim::Contested { .. } => 4,
+        };
+        claims.max_by_key(rank).unwrap_or_default()
+    }
+
+    /// Why the move stops, in words: somebody else runs a Deployment.
+    #[must_use]
+    pub fn other_operator(&self, grace: SignedDuration, now: Timestamp) -> Option<String> {
+        self.deployments.iter().find_map(|deployment| {
+            let what = deployment.in_words();
+            let since = deployment
+                .claimed
+                .map(|claimed| claimed.to_string())
+                .unwrap_or_default();
+            match (deployment.claim(grace, now), deployment.wrote) {
+                (Claim::Contested { .. }, Some(wrote)) if deployment.given > wrote => {
+                    let given = deployment.given;
+                    Some(format!(
+                        "{what} was set to {given} replicas after this operator had set {wrote}"
+                    ))
+                }
+                (Claim::Contested { .. }, _) => Some(format!("{what} was applied again after {since}")),
+                (Claim::Settling { again: true, .. }, _) => Some(format!(
+                    "{what} was applied again before {since}, and it may not have been the last time"
+                )),
+                _ => None,
+            }
+        })
+    }
+
+    /// Whether finalizers or annotations of the Python operator are on a pipeline.
+    #[must_use]
+    pub fn marks(pipeline: &ObjectMeta) -> bool {
+        let finalizers = pipeline.finalizers.as_deref().unwrap_or_default();
+        let annotations = pipeline.annotations.as_ref();
+        finalizers.iter().any(|name| is_mark(name))
+            || annotations.is_some_and(|all| all.keys().any(|name| is_mark(name)))
+    }
+
+    /// Consumers that run or are to run in its Deployments.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.deployments.iter().map(LegacyDeployment::live).sum()
+    }
+
+    /// Those of them that are available. Of a Deployment that shows more Pods than it was given only so many count: which
+    /// of them go is not known.
+    #[must_use]
+    pub fn available(&self) -> usize {
+        let of = |deployment: &LegacyDeployment| deployment.available.min(deployment.given);
+        self.deployments.iter().map(of).sum()
+    }
+}
+
+/// Whether the Python operator put this finalizer, or an annotation of this name, on a pipeline.
+#[must_use]
+pub fn is_mark(name: &str) -> bool {
+    name.starts_with(meta::LEGACY_MARK_PREFIX)
+}
+
+impl Observed {
+    /// With what is left of an earlier run, and the Pods of the pipeline in its old namespace.
+    #[must_use]
+    pub fn with_legacy(
+        mut self,
+        legacy: Legacy,
+        pods: &[Pod],
+        wanted: Option<&Wanted>,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Self {
+        let context = Context::new(wanted, settings, now);
+        let pods = pods.iter().map(|pod| context.pod(pod, Owner::OldNamespace));
+        self.pods.extend(pods);
+        self.pods.sort_by(|a, b| a.name.cmp(&b.name));
+        self.legacy = legacy;
+        self
+    }
+
+    /// Whether Pods are there that no revision of ours made: those that the Python operator made itself.
+    #[must_use]
+    pub(crate) fn has_legacy_pods(&self) -> bool {
+        let mut pods = self.pods.iter().filter(|pod| pod.state != PodState::Gone);
+        pods.any(|pod| pod.owner != Owner::Predecessor && pod.revision.is_none())
+    }
+
+    /// Whether anything of the pipeline may be in its old namespace; a ConfigMap that another pipeline still mounts is.
+    #[must_use]
+    pub(crate) fn is_in_old_namespace(&self) -> bool {
+        let Some(old) = &self.legacy.old_namespace else {
+            return false;
+        };
+        let there = self.pods.iter().any(|pod| pod.owner == Owner::OldNamespace);
+        let deployments = self.legacy.deployments.iter().any(|object| object.namespace == *old);
+        let maps = self.legacy.config_maps.iter().any(|object| object.namespace == *old);
+        self.legacy.unreadable.is_some() || there || deployments || maps
+    }
+
+    /// What is left of the earlier run once this was done.
+    pub(super) fn note_legacy(&mut self, action: &Action) {
+        let legacy = &mut self.legacy;
+        match action {
+            Action::ClaimLegacy(claim) => {
+                for deployment in legacy.deployments.iter_mut().filter(|object| object.uid == claim.uid) {
+                    deployment.claimed = Some(claim.at);
+                    deployment.claimed_again = claim.again;
+                    deployment.wrote = Some(claim.replicas);
+                    deployment.applied = false;
+                }
+            }
+            Action::ScaleLegacy(scale) => {
+                for deployment in legacy.deployments.iter_mut().filter(|object| object.uid == scale.uid) {
+                    deployment.given = scale.to;
+                    deployment.wrote = Some(scale.to);
+                }
+            }
+            Action::DeleteLegacy { uid, .. } => legacy
+                .deployments
+                .retain(|object| object.uid != *uid || !object.is_empty()),
+            Action::DeleteLegacyConfigMap { uid, .. } => legacy.config_maps.retain(|object| object.uid != *uid),
+            Action::RemoveLegacyMarks => legacy.has_marks = false,
+            _ => {}
+        }
+    }
+}
+
+/// Where anything of the pipeline may be that no ownerReference reaches; only while there is such a place does the
+/// pipeline need the operator's finalizer.
+pub(crate) fn is_out_of_reach(pipeline: &PipelineFacts, observed: &Observed) -> bool {
+    pipeline.is_remote() || observed.is_in_old_namespace()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+use crate::core::names::WorkloadSet;
+use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, Owner};
+use crate::core::plan::fixtures::{Case, at, legacy_deployment, observed, pod, recorded, wanted};
+
+/// Nothing of ours is there yet, and these Deployments are, left alone since long ago.
+fn moves(replicas: u16, deployments: Vec<LegacyDeployment>) -> Case {
+    let mut case = Case::new(wanted(replicas), observed(Vec::new(), "a"), recorded(None, 'a'));
+    case.observed.legacy = Legacy {
+        deployments,
+        has_marks: true,
+        ..Legacy::default()
+    };
+    case
+}
+
+fn map(used_by: Option<&str>) -> LegacyConfigMap {
+    LegacyConfigMap {
+        namespace: "ns".to_owned(),
+        name: "map".to_owned(),
+        uid: "uid-of-map".to_owned(),
+        used_by: used_by.map(str::to_owned),
+    }
+}
+
+#[test]
+fn of_a_deployment_that_shows_more_pods_than_it_was_given_only_so_many_count() {
+    let mut deployment = legacy_deployment(2);
+    deployment.available = 4;
+    let mut case = moves(4, vec![deployment]);
+    // Two count; were it four, two more could go.
+    assert_eq!(case.observed.legacy.available(), 2);
+    assert_eq!(case.actions(5), "");
+    case.observed.legacy.deployments[0].available = 2;
+    assert_eq!(case.actions(5), "+svc-0-0=a +svc-1-0=a");
+}
+
+#[test]
+fn a_deployment_that_serves_goes_before_a_canary_that_may_not() {
+    let canary = LegacyDeployment {
+        name: "legacy-canary".to_owned(),
+        uid: "uid-of-legacy-canary".to_owned(),
+        set: WorkloadSet::Canary,
+        ..legacy_deployment(1)
+    };
+    let mut primary = legacy_deployment(2);
+    (primary.available, primary.unavailable) = (1, 1);
+    let case = moves(3, vec![canary, primary]);
+    // The floor is two, and two serve: the canary must stay, and the one that serves nobody goes.
+    assert_eq!(case.actions(5), "legacy:2>1");
+}
+
+#[test]
+fn an_unclaimed_deployment_is_claimed_and_nothing_else() {
+    let mut deployment = legacy_deployment(2);
+    (deployment.claimed, deployment.wrote) = (None, None);
+    let mut case = moves(2, vec![deployment]);
+    assert_eq!(case.actions(5), "claim:legacy=2");
+    case.observed.legacy.deployments[0].claimed = Some(at(0));
+    assert_eq!(case.actions(89), "", "it was not left alone for long enough");
+    assert_eq!(case.actions(90), "legacy:2>1");
+}
+
+#[test]
+fn what_somebody_else_applied_is_claimed_again_after_the_grace_and_not_touched_before() {
+    let mut deployment = legacy_deployment(2);
+    (deployment.claimed, deployment.applied) = (Some(at(0)), true);
+    let mut case = moves(2, vec![deployment]);
+    assert_eq!(case.actions(60), "");
+    assert_eq!(case.actions(90), "claim:legacy=2");
+    let deployment = &mut case.observed.legacy.deployments[0];
+    (deployment.applied, deployment.given, deployment.wrote) = (false, 2, Some(1));
+    assert_eq!(case.actions(60), "");
+    assert_eq!(case.actions(90), "claim:legacy=2");
+}
+
+#[test]
+fn an_empty_deployment_goes_after_what_it_mounted_and_the_marks_last() {
+    let pods = || vec![pod("svc-0-0", 'a')];
+    let mut case = moves(1, vec![legacy_deployment(0)]);
+    case.observed.pods = observed(pods(), "a").pods;
+    case.observed.legacy.config_maps = vec![map(None)];
+    assert!(case.actions(5).ends_with("-legacy-map:map -deployment:legacy"));
+    case.observed.legacy.config_maps = vec![map(Some("ns/other"))];
+    assert!(
+        case.actions(5).ends_with(" -deployment:legacy"),
+        "another pipeline mounts it"
+    );
+    case.observed.legacy.deployments.clear();
+    assert!(
+        !case.actions(5).contains("-marks"),
+        "the ConfigMap is still to be removed"
+    );
+    case.observed.legacy.config_maps.clear();
+    assert!(case.actions(5).ends_with("-marks"));
+}
+
+#[test]
+fn nothing_is_created_while_it_cannot_be_seen_what_is_left() {
+    let mut case = moves(2, Vec::new());
+    case.observed.legacy.old_namespace = Some("old".to_owned());
+    case.observed.legacy.unreadable = Some("list pods".to_owned());
+    assert_eq!(case.actions(5), "+finalizer");
+    case.pipeline.has_finalizer = true;
+    assert_eq!(case.actions(5), "");
+    let wake = case.decide(5).wake_after.expect("it looks again");
+    assert_eq!(wake.as_secs(), 30);
+}
+
+#[test]
+fn pods_in_the_old_namespace_are_replaced_within_the_budget() {
+    let mut case = moves(3, Vec::new());
+    let pods = ["svc-0-4", "svc-1-4", "svc-2-4"].map(|name| pod(name, 'a').with(|pod| pod.owner = Owner::OldNamespace));
+    case.observed.pods = observed(pods.into(), "").pods;
+    case.observed.legacy.old_namespace = Some("old".to_owned());
+    case.pipeline.has_finalizer = true;
+    assert_eq!(case.actions(5), "-svc-0-4 +svc-0-0=a");
+    case.observed.pods.clear();
+    assert!(case.actions(5).starts_with("-finalizer"));
+    case.observed.legacy.config_maps = vec![LegacyConfigMap {
+        namespace: "old".to_owned(),
+        ..map(Some("ns/other"))
+    }];
+    assert!(
+        !case.actions(5).contains("-finalizer"),
+        "another pipeline mounts what is left there"
+    );
+}
+
+#[test]
+fn a_deleted_pipeline_takes_what_the_python_operator_left_with_it() {
+    let mut case = moves(2, vec![legacy_deployment(2)]);
+    case.pipeline.deleting = true;
+    case.observed.legacy.config_maps = vec![map(None)];
+    assert_eq!(case.actions(5), "-deployment:legacy -legacy-map:map");
+    case.observed.legacy.deployments[0].deleting = true;
+    case.observed.legacy.config_maps.clear();
+    assert_eq!(case.actions(5), "", "its Pods are to go first");
+    case.observed.legacy.deployments.clear();
+    assert_eq!(case.actions(5), "-marks");
+    case.observed.legacy.has_marks = false;
+    assert_eq!(case.actions(5), "");
+}
+
+#[test]
+fn a_deleted_pipeline_waits_for_the_right_to_look() {
+    let mut case = moves(2, Vec::new());
+    case.pipeline.deleting = true;
+    case.pipeline.has_finalizer = true;
+    case.observed.legacy.unreadable = Some("list pods".to_owned());
+    assert_eq!(case.actions(5), "");
+}
+
+#[test]
+fn back_in_its_own_namespace_the_finalizer_goes_when_nothing_is_left_elsewhere() {
+    let mut case = moves(1, Vec::new());
+    case.observed.legacy.has_marks = false;
+    case.pipeline.has_finalizer = true;
+    case.pipeline.deleting = true;
+    let left = pod("svc-0-1", 'a').with(|pod| pod.owner = Owner::OldNamespace);
+    case.observed.pods = observed(vec![left], "").pods;
+    case.observed.legacy.old_namespace = Some("old".to_owned());
+    assert_eq!(case.actions(5), "-svc-0-1");
+    case.observed.pods.clear();
+    assert_eq!(case.actions(5), "-finalizer");
+}
