@@ -36,7 +36,7 @@ pub async fn watch(client: Client, world: Arc<World>, stop: CancellationToken) {
     let (world, stop) = (world.as_ref(), &stop);
     let (workloads, pipelines) = (&world.workload_scopes, &world.pipeline_scopes);
     let pods = watches::<Pod>(&client, workloads, ours, stop, |scope, event| {
-        world.take_pod(scope, event)
+        world.take_pod(scope, event);
     });
     let config_maps = watches::<PartialObjectMeta<ConfigMap>>(&client, workloads, ours, stop, |scope, event| {
         world.take_config_map(scope, event);

@@ -192,8 +192,8 @@ impl Operator {
         let mut synced = vec![pipelines.synced()];
         let (passes_sender, passes) = watch::channel(false);
         let terms = self.settings.controller_enabled.then(|| {
-            let watched = &self.settings.watch_namespaces;
-            let world = World::new(pipelines.clone(), triggers.clone(), watched, workload_namespace);
+            let namespaces = &self.settings.watch_namespaces;
+            let world = World::new(pipelines.clone(), triggers.clone(), namespaces, workload_namespace);
             let world = Arc::new(world.with_takeover(self.settings.legacy.takeover));
             synced.push(world.synced());
             watches.push(Task::spawn(|stop| {

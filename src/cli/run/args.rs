@@ -124,7 +124,7 @@ pub(in crate::cli) struct RunArgs {
     /// finalizers removed.
     #[arg(long, env = "STREAMS_LEGACY_TAKEOVER", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
     pub(super) legacy_takeover: String,
-    /// Namespace in which the Python operator ran its Deployments (its WORKLOAD_NAMESPACE), for pipelines whose status
+    /// Namespace in which the Python operator ran its Deployments (its `WORKLOAD_NAMESPACE`), for pipelines whose status
     /// does not say.
     #[arg(long, env = "STREAMS_LEGACY_NAMESPACE", value_name = "NAMESPACE")]
     pub(super) legacy_namespace: Option<String>,

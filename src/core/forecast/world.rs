@@ -216,14 +216,16 @@ impl World {
                     object.completed = Some(*at);
                 }
             }
-            // No Pod runs in another namespace here.
-            Action::AddFinalizer | Action::RemoveFinalizer => {}
             Action::ScaleLegacy(scale) => step.scaled.push(scale.clone()),
             Action::DeleteLegacy { namespace, name, .. } => {
                 step.removed.push(format!("Deployment {namespace}/{name}"));
             }
-            // Done by `Observed::after`.
-            Action::ClaimLegacy(_) | Action::DeleteLegacyConfigMap { .. } | Action::RemoveLegacyMarks => {}
+            // No Pod runs in another namespace here, and the rest is done by `Observed::after`.
+            Action::AddFinalizer
+            | Action::RemoveFinalizer
+            | Action::ClaimLegacy(_)
+            | Action::DeleteLegacyConfigMap { .. }
+            | Action::RemoveLegacyMarks => {}
         }
     }
 

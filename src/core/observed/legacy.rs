@@ -17,7 +17,7 @@ use crate::core::names::WorkloadSet;
 use crate::core::plan::{Action, Wanted};
 use crate::core::settings::{Settings, later};
 
-/// Label by which the Deployment controller tells the ReplicaSets of a Deployment apart; it is a part of their names.
+/// Label by which the Deployment controller tells the `ReplicaSet`s of a Deployment apart; it is a part of their names.
 const POD_TEMPLATE_HASH: &str = "pod-template-hash";
 /// Label of the Python operator that says to which set a Deployment belongs.
 const LEGACY_SET: &str = "env";
@@ -221,7 +221,7 @@ impl LegacyDeployment {
         format!("Deployment {}/{}", self.namespace, self.name)
     }
 
-    /// Whether a Pod is of one of its ReplicaSets. Those are named after it and after the digest that the Pod has as a
+    /// Whether a Pod is of one of its `ReplicaSet`s. Those are named after it and after the digest that the Pod has as a
     /// label (k8s.io/kubernetes pkg/controller/deployment: `d.Name + "-" + podTemplateSpecHash`).
     fn owns(&self, pod: &Pod) -> bool {
         let labels = pod.metadata.labels.as_ref();

@@ -210,8 +210,8 @@ fn wake_after(wakes: &[Timestamp], actions: &[Action], now: Timestamp) -> Option
     if actions.iter().any(|action| matches!(action, Action::DryRunPod(_))) {
         return Some(SignedDuration::ZERO);
     }
-    let scales = actions.iter().any(|action| matches!(action, Action::ScaleLegacy(_)));
-    let scaled = scales.then(|| later(now, legacy::LOOK_AGAIN));
+    let takes = actions.iter().any(|action| matches!(action, Action::ScaleLegacy(_)));
+    let scaled = takes.then(|| later(now, legacy::LOOK_AGAIN));
     wakes
         .iter()
         .chain(&scaled)
