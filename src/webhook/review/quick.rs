@@ -106,16 +106,16 @@ struct Object(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Fields::OfObject.deserialize(deserializer).map(Self)
+        Fields::Object.deserialize(deserializer).map(Self)
     }
 }
 
 /// Whose fields are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fields {
-    OfObject,
-    OfMetadata,
-    OfAnnotations,
+    Object,
+    Metadata,
+    Annotations,
 }
 
 impl<'de> DeserializeSeed<'de> for Fields {
@@ -137,14 +137,12 @@ impl<'de> Visitor<'de> for Fields {
         let mut read = Map::new();
         while let Some(field) = fields.next_key::<String>()? {
             let value = match (self, field.as_str()) {
-                (Self::OfObject, "status")
-                | (Self::OfMetadata, "managedFields")
-                | (Self::OfAnnotations, LAST_APPLIED) => {
+                (Self::Object, "status") | (Self::Metadata, "managedFields") | (Self::Annotations, LAST_APPLIED) => {
                     fields.next_value::<IgnoredAny>()?;
                     continue;
                 }
-                (Self::OfObject, "metadata") => Value::Object(fields.next_value_seed(Self::OfMetadata)?),
-                (Self::OfMetadata, "annotations") => Value::Object(fields.next_value_seed(Self::OfAnnotations)?),
+                (Self::Object, "metadata") => Value::Object(fields.next_value_seed(Self::Metadata)?),
+                (Self::Metadata, "annotations") => Value::Object(fields.next_value_seed(Self::Annotations)?),
                 _ => fields.next_value()?,
             };
             read.insert(field, value);

@@ -100,7 +100,10 @@ impl FakeApi {
             Err(refused) => {
                 let mut status = status(refused.clone());
                 // Of an object, and so told from the absence of its kind.
-                status["details"] = json!({"name": call.key.name, "kind": call.key.resource});
+                if let Some(status) = status.as_object_mut() {
+                    let details = json!({"name": call.key.name, "kind": call.key.resource});
+                    status.insert("details".to_owned(), details);
+                }
                 refusal_with(refused.0, &status)
             }
         }
