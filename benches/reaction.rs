@@ -154,13 +154,20 @@ fn pace() -> tokio::time::Interval {
 }
 
 fn is_ready(object: &DynamicObject) -> bool {
-    let status = &object.data["status"];
-    let conditions = status["conditions"].as_array();
-    let ready = conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Ready" && one["status"] == "True"));
+    let at = |pointer: &str| object.data.pointer(pointer);
+    let is = |condition: &Value, field: &str, value: &str| condition.get(field).is_some_and(|found| found == value);
+    let conditions = at("/status/conditions").and_then(Value::as_array);
+    let ready = conditions.is_some_and(|all| {
+        all.iter()
+            .any(|one| is(one, "type", "Ready") && is(one, "status", "True"))
+    });
     // Without Pods that still end: what is deleted next is to be what runs.
     ready
-        && status["observedGeneration"].as_i64() == object.metadata.generation
-        && status["terminatingReplicas"].as_i64().unwrap_or_default() == 0
+        && at("/status/observedGeneration").and_then(Value::as_i64) == object.metadata.generation
+        && at("/status/terminatingReplicas")
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
+            == 0
 }
 
 fn milliseconds(from: &Record, to: &Record) -> f64 {

@@ -102,7 +102,29 @@ pub(crate) fn long() -> Vec<Config> {
         }
     }
     all.extend(others());
+    all.extend(legacy());
     all
+}
+
+/// Take-overs with much happening in the middle, and with more that may be unavailable than there are.
+fn legacy() -> Vec<Config> {
+    vec![
+        Config {
+            start: Start::Legacy,
+            replicas: 1,
+            most_replicas: 1,
+            edits: 15,
+            faults: 15,
+            ..RUNNING
+        },
+        Config {
+            start: Start::Legacy,
+            replicas: 2,
+            max_unavailable: 3,
+            faults: 2,
+            ..RUNNING
+        },
+    ]
 }
 
 /// What the product of start, policy and answer to failure leaves out.
@@ -170,21 +192,6 @@ fn others() -> Vec<Config> {
             max_unavailable: 3,
             replicas: 2,
             edits: 3,
-            ..RUNNING
-        },
-        Config {
-            start: Start::Legacy,
-            replicas: 1,
-            most_replicas: 1,
-            edits: 15,
-            faults: 15,
-            ..RUNNING
-        },
-        Config {
-            start: Start::Legacy,
-            replicas: 2,
-            max_unavailable: 3,
-            faults: 2,
             ..RUNNING
         },
         Config { stale: true, ..RUNNING },
