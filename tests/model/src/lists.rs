@@ -102,6 +102,7 @@ pub(crate) fn long() -> Vec<Config> {
         }
     }
     all.extend(others());
+    all.extend(takeovers());
     all
 }
 
@@ -172,21 +173,6 @@ fn others() -> Vec<Config> {
             edits: 3,
             ..RUNNING
         },
-        Config {
-            start: Start::Legacy,
-            replicas: 1,
-            most_replicas: 1,
-            edits: 15,
-            faults: 15,
-            ..RUNNING
-        },
-        Config {
-            start: Start::Legacy,
-            replicas: 2,
-            max_unavailable: 3,
-            faults: 2,
-            ..RUNNING
-        },
         Config { stale: true, ..RUNNING },
         Config {
             stale: true,
@@ -209,6 +195,27 @@ fn others() -> Vec<Config> {
             works: 0b0010,
             faults: 2,
             rollback: true,
+            ..RUNNING
+        },
+    ]
+}
+
+/// The same of the start from a legacy Deployment.
+fn takeovers() -> Vec<Config> {
+    vec![
+        Config {
+            start: Start::Legacy,
+            replicas: 1,
+            most_replicas: 1,
+            edits: 15,
+            faults: 15,
+            ..RUNNING
+        },
+        Config {
+            start: Start::Legacy,
+            replicas: 2,
+            max_unavailable: 3,
+            faults: 2,
             ..RUNNING
         },
     ]
