@@ -1,4 +1,4 @@
-//! The move from the real Python operator (PyPI, in a virtual environment outside the checkout) and the way back, on a
+//! The move from the real Python operator (a package, in a virtual environment outside the checkout) and the way back, on a
 //! real API server with the real Deployment controller. A witness watches all Pods and judges each of their states.
 //!
 //! `make test` runs a slice; `make soak ONLY=migration` kills the operator after every number of writes.

@@ -85,7 +85,6 @@ impl Sight {
             Event::Init if self.complete => self
                 .violations
                 .push("the watch began anew: states were missed".to_owned()),
-            Event::Init => {}
             Event::InitApply(pod) | Event::Apply(pod) if counts(&pod) => {
                 let (uid, name) = (pod.metadata.uid.clone().unwrap(), pod.metadata.name.clone().unwrap());
                 self.pods.insert(uid, (name.clone(), is_live(&pod), is_available(&pod)));
@@ -101,7 +100,7 @@ impl Sight {
                     self.judge(&pipeline.bases[1], pipelines);
                 }
             }
-            Event::InitApply(_) | Event::Apply(_) | Event::Delete(_) => {}
+            Event::Init | Event::InitApply(_) | Event::Apply(_) | Event::Delete(_) => {}
         }
     }
 

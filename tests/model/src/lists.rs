@@ -102,29 +102,8 @@ pub(crate) fn long() -> Vec<Config> {
         }
     }
     all.extend(others());
-    all.extend(legacy());
+    all.extend(takeovers());
     all
-}
-
-/// Take-overs with much happening in the middle, and with more that may be unavailable than there are.
-fn legacy() -> Vec<Config> {
-    vec![
-        Config {
-            start: Start::Legacy,
-            replicas: 1,
-            most_replicas: 1,
-            edits: 15,
-            faults: 15,
-            ..RUNNING
-        },
-        Config {
-            start: Start::Legacy,
-            replicas: 2,
-            max_unavailable: 3,
-            faults: 2,
-            ..RUNNING
-        },
-    ]
 }
 
 /// What the product of start, policy and answer to failure leaves out.
@@ -216,6 +195,27 @@ fn others() -> Vec<Config> {
             works: 0b0010,
             faults: 2,
             rollback: true,
+            ..RUNNING
+        },
+    ]
+}
+
+/// The same of the start from a legacy Deployment.
+fn takeovers() -> Vec<Config> {
+    vec![
+        Config {
+            start: Start::Legacy,
+            replicas: 1,
+            most_replicas: 1,
+            edits: 15,
+            faults: 15,
+            ..RUNNING
+        },
+        Config {
+            start: Start::Legacy,
+            replicas: 2,
+            max_unavailable: 3,
+            faults: 2,
             ..RUNNING
         },
     ]

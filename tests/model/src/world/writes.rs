@@ -54,14 +54,13 @@ pub(crate) fn apply(
         Write::Delete { place, second: true } if seen.second_of(place) == judge.state.second_of(place) => {
             judge.delete_second(place);
         }
+        Write::Scale(to) if seen.legacy.given == judge.state.legacy.given => judge.scale(to),
+        Write::Delete { .. } | Write::Scale(_) => {}
         Write::RemoveFailed(place) => {
             if judge.state.places[place].failed == seen.places[place].failed {
                 judge.state.places[place].failed = 0;
             }
         }
-        Write::Scale(to) if seen.legacy.given == judge.state.legacy.given => judge.scale(to),
-        // What it was planned for has changed meanwhile: the write is refused.
-        Write::Delete { .. } | Write::Scale(_) => {}
         Write::DeleteLegacy => judge.delete_legacy(),
         Write::Create(place, revision) => judge.create(place, revision, seen.places[place].failed),
         Write::Beside(place, revision) => judge.beside(place, revision),
