@@ -11,11 +11,12 @@ use super::operator::{Mode, Operator, PIPELINES, condition, kubelet, pipeline, t
 const CRDS: &str = "apiextensions.k8s.io/customresourcedefinitions";
 const WORK: &str = "work";
 
-const IN_WORK: Mode = Mode {
-    workload_namespace: Some(WORK),
-    gate: None,
-    pod_writes: None,
-};
+fn in_work() -> Mode {
+    Mode {
+        workload_namespace: Some(WORK),
+        ..Mode::default()
+    }
+}
 
 /// A server with an Established CRD and a pipeline whose Pods run in another namespace.
 async fn cluster(replicas: u16) -> (FakeApi, impl Sized) {
@@ -31,7 +32,7 @@ async fn cluster(replicas: u16) -> (FakeApi, impl Sized) {
     api.put(CRDS, crd);
     let kubelet = kubelet(&api);
     api.put(PIPELINES, pipeline("p", replicas, "image:1"));
-    let operator = Operator::start(&api, "operator", &IN_WORK);
+    let operator = Operator::start(&api, "operator", &in_work());
     sleep(Duration::from_secs(60)).await;
     assert_eq!(condition(&api, "p", "Ready"), "True Ready");
     (api, (kubelet, operator))
@@ -123,7 +124,7 @@ async fn without_an_established_crd_nothing_is_an_orphan() {
     let (api, _running) = cluster(12).await;
     let name = "streamingpipelines.streams.sentry.io";
     api.edit(CRDS, "", name, |crd| {
-        crd["status"]["conditions"][0]["status"] = json!("False")
+        crd["status"]["conditions"][0]["status"] = json!("False");
     });
     api.put("pods", stray("gone-0-0"));
     sleep(LONG).await;
