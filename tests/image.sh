@@ -48,16 +48,16 @@ archive() {
     --numeric-owner --mode=a=rX,u+w .
 }
 
-# Every crate that is in the program, with version, licence and checksum, as CycloneDX.
+# Every crate that the program is built of, with version, licence and checksum, as CycloneDX.
 bill_of_materials() {
   local tools=${STREAMING_OPERATOR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/streaming-operator}/cargo-cyclonedx-0.5.9
   [ -x "$tools/bin/cargo-cyclonedx" ] ||
     cargo install --quiet --locked --root "$tools" --version 0.5.9 cargo-cyclonedx >&2
-  # It writes beside every Cargo.toml of the workspace; those of the tests are of no interest.
-  SOURCE_DATE_EPOCH=0 PATH="$tools/bin:$PATH" \
-    cargo cyclonedx --quiet --format json --target "$triple" --override-filename bill-of-materials >&2
-  mv bill-of-materials.json "$out/streaming-operator.cdx.json"
-  find tests fuzz -name bill-of-materials.json -delete
+  SOURCE_DATE_EPOCH=0 PATH="$tools/bin:$PATH" cargo cyclonedx --quiet --format json --spec-version 1.5 --no-build-deps \
+    --target "$triple" --override-filename bill-of-materials >&2
+  # It names the folder of the checkout, and writes one for each member of the workspace; the tests are in no image.
+  sed "s#file://$PWD#file:///streaming-operator#g" bill-of-materials.json >"$out/streaming-operator.cdx.json"
+  find . -maxdepth 3 -name bill-of-materials.json -not -path "./target/*" -delete
 }
 
 program
