@@ -22,10 +22,10 @@ async fn an_hour_of_relists_new_leaders_and_restarts_writes_nothing() {
         pipeline["spec"]["image_name"] = json!("image:2");
     });
     api.edit(PIPELINES, "ns", "suspended", |pipeline| {
-        pipeline["spec"]["suspend"] = json!(true)
+        pipeline["spec"]["suspend"] = json!(true);
     });
     api.edit(PIPELINES, "ns", "broken", |pipeline| {
-        pipeline["spec"]["segment_id"] = json!(7)
+        pipeline["spec"]["segment_id"] = json!(7);
     });
     settle(&api).await;
     let told = ["plain", "paused", "suspended", "broken"].map(|name| condition(&api, name, "Ready"));
