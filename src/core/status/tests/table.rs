@@ -33,7 +33,7 @@ fn unrendered(scene: &mut Scene) {
 /// A state, the second at which it is looked at; then Ready, Progressing, Reconciling, Stalled, Available.
 type Row = (&'static str, Scene, i64, &'static str);
 
-fn each_is_as_said(rows: impl IntoIterator<Item = Row>) {
+fn each_is_as_said(rows: Vec<Row>) {
     for (state, scene, second, expected) in rows {
         assert_eq!(scene.row(second), expected, "{state}");
         let status = scene.status(second);
@@ -55,9 +55,9 @@ fn what_is_done_or_under_way_has_its_row() {
     let pending = AnalysisVerdict::Pending("latency".to_owned());
     let pending = with_analysis(rolling(wanted(2).canary(), canary), pending);
     let deleted = after(steady(wanted(2), good()), 1, |scene| {
-        scene.case.pipeline.deleting = true
+        scene.case.pipeline.deleting = true;
     });
-    each_is_as_said([
+    each_is_as_said(vec![
         (
             "all updated and available",
             steady(wanted(2), good()),
@@ -132,7 +132,7 @@ fn what_is_held_has_its_row() {
     let failed = with_analysis(rolling(wanted(2), half()), AnalysisVerdict::Failed("p99".to_owned()));
     let mut rolled_back = rolling(wanted(2), half());
     rolled_back.case = rolled_back.case.annotated("streams.sentry.io/abort", "bbbbbbbbbb");
-    each_is_as_said([
+    each_is_as_said(vec![
         (
             "paused with work left",
             rolling(wanted(2).paused(), half()),
@@ -175,7 +175,7 @@ fn what_cannot_be_written_has_its_row_and_leaves_progressing_as_it_was() {
         scene.result = refusal().result;
     });
     let unrendered = after(steady(wanted(2), good()), 1, unrendered);
-    each_is_as_said([
+    each_is_as_said(vec![
         (
             "cannot render, after Ready",
             unrendered,
@@ -250,7 +250,7 @@ fn who_reads_the_conditions_as_kstatus_does_is_told_the_same() {
     let unrendered = after(steady(wanted(2), good()), 1, unrendered);
     assert_eq!(kstatus(&unrendered, 5), "Failed");
     let deleted = after(steady(wanted(2), good()), 1, |scene| {
-        scene.case.pipeline.deleting = true
+        scene.case.pipeline.deleting = true;
     });
     assert_eq!(kstatus(&deleted, 5), "Terminating");
 }
