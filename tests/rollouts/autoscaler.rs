@@ -1,4 +1,4 @@
-//! `HorizontalPodAutoscaler`s and `kubectl scale`, with the controller of kube-controller-manager. It needs no metrics to
+//! Autoscalers of Pods and `kubectl scale`, with the controller of kube-controller-manager. It needs no metrics to
 //! keep a number between its bounds.
 
 use serde_json::{Value, json};

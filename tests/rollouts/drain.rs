@@ -1,4 +1,4 @@
-//! `PodDisruptionBudget`s and `kubectl drain`, with the controller of kube-controller-manager, where the Pods are in the
+//! Disruption budgets and `kubectl drain`, with the controller of kube-controller-manager, where the Pods are in the
 //! pipeline's namespace and where they are in another.
 
 use std::collections::BTreeSet;
