@@ -16,6 +16,7 @@ mod rendered;
 mod rules;
 mod segments;
 mod sizes;
+mod source;
 mod templates;
 mod unknown_fields;
 mod warnings;

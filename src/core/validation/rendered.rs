@@ -6,7 +6,8 @@ use std::collections::btree_map::Entry;
 use serde_json::Value;
 
 use super::Subject;
-use super::pod::{SOURCE_CONTAINERS, rendered_list, source, template_source};
+use super::pod::{SOURCE_CONTAINERS, rendered_list};
+use super::source::{source, template_source};
 use crate::core::names::{self, BASE_NAME_LENGTH_MAX, BaseName, LABEL_LENGTH_MAX};
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::source::source;
 use super::{Old, Subject, UNKNOWN_FIELD, WARNINGS_MAX, pod};
 use crate::api::streaming_pipeline::OpenObject;
 use crate::api::PodReplacementPolicy;
@@ -128,7 +129,7 @@ fn of_grace_period(subject: &Subject<'_>, all: &mut Vec<Warning>) {
         .and_then(Value::as_i64);
     let Some(seconds) = seconds else { return };
     let steps = ["spec", "terminationGracePeriodSeconds"].map(|key| crate::core::path::Step::Key(key.to_owned()));
-    let path = || pod::source(subject, &steps);
+    let path = || source(subject, &steps);
     if seconds < SECONDS_MIN {
         let message = format!("is {seconds}: under {SECONDS_MIN} a consumer may not commit");
         all.push(warning("grace-period", &path(), message));
