@@ -19,6 +19,7 @@ mod sizes;
 mod source;
 mod templates;
 mod unknown_fields;
+mod warning_rules;
 mod warnings;
 
 #[cfg(test)]
@@ -32,10 +33,11 @@ use serde_json::Value;
 use crate::api::StreamingPipelineSpec;
 use crate::api::streaming_pipeline::OpenObject;
 
-pub use self::metadata::metadata;
+pub use self::metadata::{METADATA, metadata};
 use self::reading::Reading;
 pub use self::rules::{RULES, Rule};
 pub use self::unknown_fields::{UNKNOWN_FIELD, unknown_fields};
+pub use self::warning_rules::{WARNING_RULES, WarningRule};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
@@ -191,10 +193,14 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
     };
     let known = KnownFaults::of(&old_faults);
     // With their defaults, which are values of theirs as well; a copy of each, made only when there is a fault to look for.
-    let both = old.filter(|_| !old_faults.is_empty()).map(|old| (defaulted(new), defaulted(old)));
+    let both = old
+        .filter(|_| !old_faults.is_empty())
+        .map(|old| (defaulted(new), defaulted(old)));
     let mut verdict = Verdict::default();
     for (rule, finding) in faults {
-        let is_old = both.as_ref().is_some_and(|(new, old)| known.have(rule, &finding, new, old));
+        let is_old = both
+            .as_ref()
+            .is_some_and(|(new, old)| known.have(rule, &finding, new, old));
         let violation = finding.under(rule);
         if is_old {
             verdict.warnings.push(warnings::of_old_fault(violation));
