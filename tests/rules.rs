@@ -9,10 +9,11 @@
 )]
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use streaming_operator::api::manifests;
-use streaming_operator::core::validation::{RULES, validate};
+use streaming_operator::core::validation::{RULES, WARNING_RULES, validate};
 use streaming_operator::core::violation::Violation;
 use testkit::fixtures::{self, Cause, RuleFixture};
 
@@ -313,5 +314,85 @@ fn validation_refuses_what_the_schema_refuses_and_accepts_what_it_accepts() {
             "{}: {field} is refused by the schema, and validation says {found:?}",
             case.constraint
         );
+    }
+}
+
+/// The text of every file of the program, without its tests and without white space.
+fn sources(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.ends_with("tests") || path.ends_with("tests.rs") {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a file");
+            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            found.push(text.split_whitespace().collect());
+        }
+    }
+    found
+}
+
+/// The names that stand in `sources` where a fault or a warning gets its rule: as texts, or as constants.
+fn names_of_rules(sources: &[String]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for marker in ["rule:", ".under(", "warning("] {
+        for after in sources.iter().flat_map(|text| text.split(marker).skip(1)) {
+            if let Some(text) = after.strip_prefix('"') {
+                names.insert(text.split('"').next().expect("a text").to_owned());
+                continue;
+            }
+            let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
+            let constant = after[..end.unwrap_or(after.len())].rsplit("::").next().expect("a name");
+            if constant.is_empty() || constant.contains(|c: char| c.is_ascii_lowercase() || c == ':') {
+                continue;
+            }
+            let definition = format!("{constant}:&str=\"");
+            let values = sources.iter().flat_map(|text| text.split(&definition).skip(1));
+            names.extend(values.map(|value| value.split('"').next().expect("a text").to_owned()));
+        }
+    }
+    names
+}
+
+#[test]
+fn every_name_that_a_fault_or_a_warning_can_have_stands_in_the_documentation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("docs/rules.md")).expect("the documentation");
+    let is_listed = |name: &str| text.contains(&format!("\n## {name}\n")) || text.contains(&format!("\n| `{name}` |"));
+    let mut names = names_of_rules(&sources(&root.join("src")));
+    for found in [
+        "metadata",
+        "duplicate-keys",
+        "duplicate-pipelines",
+        "api-server",
+        "NameCollision",
+        "unknown-field",
+        "grace-period",
+        "more-warnings",
+    ] {
+        assert!(
+            names.contains(found),
+            "the source is read wrongly: {found} is not among {names:?}"
+        );
+    }
+    for (fixture, old) in all() {
+        let verdict = validate(&fixture.object, old.as_ref());
+        names.extend(verdict.violations.iter().map(|fault| fault.rule.to_owned()));
+        names.extend(verdict.warnings.iter().map(|warning| warning.rule.to_owned()));
+    }
+    let missing: Vec<_> = names.iter().filter(|name| !is_listed(name)).collect();
+    assert_eq!(missing, Vec::<&String>::new());
+}
+
+#[test]
+fn every_warning_that_is_listed_is_one_that_the_program_has() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let names = names_of_rules(&sources(&root.join("src")));
+    for rule in WARNING_RULES {
+        assert!(names.contains(rule.name), "{} is said of nothing", rule.name);
     }
 }

@@ -20,6 +20,13 @@ use crate::core::validation::{self, metadata, validate};
 use crate::core::violation::{FaultKind, Violation, Warning};
 use crate::webhook::judge::name_collision;
 
+/// Name of the fault of a key that occurs twice.
+pub(super) const DUPLICATE_KEYS: &str = "duplicate-keys";
+/// What it says.
+pub(super) const DUPLICATE_KEY: &str = "occurs twice in one object; kubectl would silently take the last";
+/// Name of the fault of a pipeline that stands in the files twice.
+pub(super) const DUPLICATE_PIPELINES: &str = "duplicate-pipelines";
+
 /// A fault as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Fault {
@@ -81,10 +88,10 @@ pub(super) fn judge_edit(document: &Document, old: &Document) -> Answer {
 pub(super) fn judge_against(document: &Document, old: Option<&Value>) -> Answer {
     let verdict = validate(&document.object, old);
     let duplicate_keys = document.duplicate_keys.iter().map(|path| Violation {
-        rule: "duplicate-keys",
+        rule: DUPLICATE_KEYS,
         path: path.clone(),
         kind: FaultKind::Duplicate,
-        message: "occurs twice in one object; kubectl would silently take the last".to_owned(),
+        message: DUPLICATE_KEY.to_owned(),
     });
     // What the API server itself would say first.
     let violations: Vec<Violation> = metadata(&document.object)
@@ -115,15 +122,17 @@ pub(super) fn judge_against(document: &Document, old: Option<&Value>) -> Answer 
 pub(super) fn repeated(input: &Input) -> Vec<Option<Fault>> {
     let fault = |first: &Place| Fault {
         field: "metadata.name".to_owned(),
-        rule: "duplicate-pipelines",
+        rule: DUPLICATE_PIPELINES,
         reason: FaultKind::Duplicate.as_str().into(),
-        message: format!(
-            "the same pipeline stands at {}:{} already; kubectl would apply both, and the last one would stay",
-            first.file, first.line
-        ),
+        message: stands_already(&first.file, &first.line.to_string()),
     };
     let repeated = input.repeated().into_iter();
     repeated.map(|first| first.map(fault)).collect()
+}
+
+/// What is said of a pipeline that stands in the files already.
+pub(super) fn stands_already(file: &str, line: &str) -> String {
+    format!("the same pipeline stands at {file}:{line} already; kubectl would apply both, and the last one would stay")
 }
 
 /// What is odd in files that are rendered or planned all the same, line by line: pipelines that stand there twice, and

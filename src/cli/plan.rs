@@ -15,7 +15,7 @@ use super::input::{self, Document, Input};
 use super::judge::{Fault, Names, judge, judge_edit, notes, repeated, unknown_fields};
 use super::namespace::WorkloadNamespace;
 use super::validate::{exit_code, fault_line};
-use crate::core::forecast::{Edited, Forecast, Step, forecast, take_over};
+use crate::core::forecast::{Edited, Forecast, Restart, Step, forecast, take_over};
 use crate::core::names::PodName;
 use crate::core::observed::LegacyDeployment;
 use crate::core::plan::{CreateReason, DeleteReason, HoldBy, Phase};
@@ -38,8 +38,8 @@ pub(super) struct Args {
     workload_namespace: WorkloadNamespace,
 }
 
-/// Plans the files. Exit code 0: nothing is replaced; 1: a Pod is, or a pipeline has faults; 2: something could not be
-/// read, and nothing is planned.
+/// Plans the files. Exit code 0: nothing is replaced; 1: a Pod is, now or at a `restartAt` to come, or a pipeline has
+/// faults; 2: something could not be read, and nothing is planned.
 pub(super) fn run(args: &Args) -> ExitCode {
     if let Some(refused) = super::refuse_stdin_twice(args.files.iter().chain(&args.old)) {
         return refused;
@@ -80,7 +80,8 @@ fn plans(new: &Input, old: &Input, mut legacy: Deployments, workload_namespace: 
         let deployments = legacy.remove(&key(document)).unwrap_or_default();
         match plan(document, old, deployments, &mut names, workload_namespace) {
             Ok(told) => {
-                is_quiet &= told.replaced() + told.taken_over == 0;
+                let waits = matches!(told.restart, Restart::Later { .. } if told.from.is_some());
+                is_quiet &= told.replaced() + told.taken_over == 0 && !waits;
                 put_forecast(&mut text, document, &told);
             }
             Err(lines) => {
@@ -193,6 +194,9 @@ fn put_forecast(text: &mut String, document: &Document, told: &Forecast) {
         ));
     }
     put(format_args!("  {}", summary(told)));
+    if let Some(restart) = restart(told) {
+        put(format_args!("  {restart}"));
+    }
     if let Some(hold) = hold(told) {
         put(format_args!("  {hold}"));
     }
@@ -295,13 +299,6 @@ fn ranges(numbers: &[u16]) -> String {
 
 fn summary(told: &Forecast) -> String {
     let (replaced, steps) = (told.replaced(), told.steps.len());
-    let pods = |number: usize| {
-        if number == 1 {
-            "1 Pod".to_owned()
-        } else {
-            format!("{number} Pods")
-        }
-    };
     let in_steps = if steps == 1 {
         "1 step".to_owned()
     } else {
@@ -337,6 +334,30 @@ fn consumers_of(number: usize) -> String {
         "1 consumer".to_owned()
     } else {
         format!("{number} consumers")
+    }
+}
+
+fn pods(number: usize) -> String {
+    if number == 1 {
+        "1 Pod".to_owned()
+    } else {
+        format!("{number} Pods")
+    }
+}
+
+/// What `restartAt` does, and what is assumed for that: when the Pods were created only a cluster knows.
+fn restart(told: &Forecast) -> Option<String> {
+    match told.restart {
+        Restart::None => None,
+        Restart::Now => Some("assumes that the old Pods were created before rollout.restartAt".to_owned()),
+        Restart::Back => Some(
+            "rollout.restartAt goes back, which restarts nothing: assumes that the old Pods were created after the old one"
+                .to_owned(),
+        ),
+        Restart::Later { at, pods: number } => Some(format!(
+            "waits until {at} (rollout.restartAt), then replaces {}",
+            pods(number)
+        )),
     }
 }
 

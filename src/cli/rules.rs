@@ -7,8 +7,10 @@ use std::process::ExitCode;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 
+use super::dry_run;
+use super::judge::{DUPLICATE_KEY, DUPLICATE_KEYS, DUPLICATE_PIPELINES, stands_already};
 use crate::core::collision::{Collision, PipelineId};
-use crate::core::validation::{RULES, Rule};
+use crate::core::validation::{METADATA, RULES, Rule, WARNING_RULES, WarningRule};
 use crate::webhook::access;
 use crate::webhook::judge::{NAME_COLLISION, name_collision};
 use crate::webhook::review::{Operation, Request};
@@ -18,6 +20,17 @@ const OTHERS: &str = "
 # What else the webhook asks
 
 These are judged against other objects of the cluster: with `validate --server`, and names among the given files offline too.
+";
+
+/// What stands before the table of the other names.
+const OTHER_NAMES: &str = "
+# Other names
+
+What else `rule` can be in the output of `validate -o json` and `render -o rendered`. A fault that the stored object has
+already is a warning under the name of its rule: `(fault of the stored object) {message}`.
+
+| rule | is a | says |
+|---|---|---|
 ";
 
 const HEAD: &str = "\
@@ -59,7 +72,29 @@ fn markdown() -> String {
             "\n## {name}\n\n{asks}\n\n{messages}\nRefused:\n\n```yaml\n{example}\n```\n"
         );
     }
-    text + OTHERS + &collisions() + &access_refusals()
+    text + OTHERS + &collisions() + &access_refusals() + &other_names()
+}
+
+/// The names besides those of the rules, which the output has too.
+fn other_names() -> String {
+    let metadata = "what the API server says of a name, a namespace, labels and annotations, in words of our own";
+    let server = "what the API server alone says to a dry run (`--server`), in its words";
+    let stands_already = format!("`{}`", stands_already("{file}", "{line}"));
+    let duplicate_key = format!("`{DUPLICATE_KEY}`");
+    let mut rows = vec![
+        (METADATA, "fault", metadata.to_owned()),
+        (DUPLICATE_KEYS, "fault", duplicate_key),
+        (DUPLICATE_PIPELINES, "fault", stands_already),
+        (NAME_COLLISION, "fault", "see above".to_owned()),
+        (dry_run::RULE, "fault or warning", server.to_owned()),
+    ];
+    rows.extend(WARNING_RULES.iter().map(|WarningRule { name, messages }| {
+        let messages: Vec<_> = messages.iter().map(|message| format!("`{message}`")).collect();
+        (*name, "warning", messages.join("<br>"))
+    }));
+    rows.iter().fold(OTHER_NAMES.to_owned(), |text, (name, what, says)| {
+        text + &format!("| `{name}` | {what} | {says} |\n")
+    })
 }
 
 fn collisions() -> String {

@@ -14,7 +14,7 @@ use crate::api::meta;
 use crate::api::streaming_pipeline::OpenObject;
 
 use super::config_text;
-use super::merge::{self, Conflict, Lists, Why};
+use super::merge::{self, Conflict, Lists, Placed, Why};
 use super::multi_process::MultiProcess;
 use super::names::{self, WorkloadSet};
 use super::path::{At, FieldPath};
@@ -60,6 +60,8 @@ pub(super) struct Composition {
     pub(super) primary: OpenObject,
     /// Place of the consumer in `spec.containers` of the template, and of that of the canary set ([`canary_of`]).
     pub(super) consumer_index: usize,
+    /// Where the elements of the emergency patch's lists stand in the templates; its paths begin with `spec`.
+    pub(super) placed: Placed,
     /// What could not be merged.
     pub(super) findings: Vec<Finding>,
     /// What could not be merged only for the canary set.
@@ -85,7 +87,7 @@ pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, process
     let additions = deployment_additions(&labels, &primary_base, &config_version, container, volumes);
     let template = effective(&spec.deployment_template);
     let only_canary = canary_conflicts(&template, &canary_base);
-    let (deployment, consumer_index) = deployment(spec, template, additions, &mut found);
+    let (deployment, consumer_index, placed) = deployment(spec, template, additions, &mut found);
     let primary = pod_template(deployment);
     Composition {
         primary_base,
@@ -96,32 +98,38 @@ pub(super) fn compose(spec: &StreamingPipelineSpec, pipeline_name: &str, process
         config_name,
         primary,
         consumer_index,
+        placed,
         canary_findings: only_canary.without(&found),
         findings: found.findings,
     }
 }
 
-/// What the Python operator would apply for the primary set, and the place of the consumer among its containers: base,
-/// template, what the operator sets, emergency patch, each over the one before.
+/// What the Python operator would apply for the primary set, the place of the consumer among its containers, and those of
+/// the emergency patch's elements: base, template, what the operator sets, emergency patch, each over the one before.
 fn deployment(
     spec: &StreamingPipelineSpec,
     template: OpenObject,
     ours: OpenObject,
     found: &mut Found,
-) -> (OpenObject, usize) {
+) -> (OpenObject, usize, Placed) {
     let at = At::Key(&At::Root, "spec");
     let template_at = At::Key(&at, "deployment_template");
     found.in_template(|out| merge::conflicts(&template, &ours, &template_at, out));
     let mut deployment = base_deployment();
-    found.over_ours(|out| merge::merge(&mut deployment, template, Lists::Append, &template_at, out));
+    found.over_ours(|out| {
+        merge::merge(&mut deployment, template, Lists::Append, &template_at, out);
+    });
     // Sidecars stand in front of the consumer.
     let consumer_index = containers_of(&deployment);
-    found.in_template(|out| merge::merge(&mut deployment, ours, Lists::Append, &template_at, out));
+    found.in_template(|out| {
+        merge::merge(&mut deployment, ours, Lists::Append, &template_at, out);
+    });
+    let mut placed = Placed::default();
     if let Some(patch) = spec.emergency_patch.as_ref().filter(|patch| !patch.is_empty()) {
         let patch_at = At::Key(&at, "emergency_patch");
-        found.over_ours(|out| merge::merge(&mut deployment, effective(patch), Lists::ByKey, &patch_at, out));
+        found.over_ours(|out| placed = merge::merge(&mut deployment, effective(patch), Lists::ByKey, &patch_at, out));
     }
-    (deployment, consumer_index)
+    (deployment, consumer_index, placed)
 }
 
 /// Where the template says otherwise than the operator what only the canary set has. A value of another type conflicts

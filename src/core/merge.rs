@@ -3,6 +3,7 @@
 //! Must never delete anything and never change a type: `null` over a value is a conflict, and `1` and `1.0` are of
 //! different types here as they are in Python.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
@@ -99,55 +100,106 @@ pub enum Lists {
     ByKey,
 }
 
-/// Merges `over`, which stands at `at`, into `base`. What conflicts keeps the value of `base`.
-pub fn merge(base: &mut OpenObject, over: OpenObject, lists: Lists, at: &At<'_>, conflicts: &mut Vec<Conflict>) {
-    for (key, value) in over {
-        match base.get_mut(&key) {
-            None => {
-                base.insert(key, value);
-            }
-            Some(slot) => merge_value(slot, value, lists, &At::Key(at, &key), &key, conflicts),
-        }
+/// Where elements of lists that were merged by key have come to stand: by the list of what was merged over, pairs of an
+/// element's place in the merged list and in its own, ascending. Several can have been merged into one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed(BTreeMap<FieldPath, Vec<(usize, usize)>>);
+
+impl Placed {
+    /// Places in the list at `list`, of what was merged over, of the elements that the merged list has at `index`. `None`
+    /// when that list was merged into none, and so every element has kept its place.
+    #[must_use]
+    pub fn origins(&self, list: &FieldPath, index: usize) -> Option<impl DoubleEndedIterator<Item = usize> + use<'_>> {
+        let pairs = self.0.get(list)?;
+        let start = pairs.partition_point(|(merged, _)| *merged < index);
+        let end = pairs.partition_point(|(merged, _)| *merged <= index);
+        let of_index = pairs.get(start..end).unwrap_or_default();
+        Some(of_index.iter().map(|(_, own)| *own))
     }
 }
 
-fn merge_value(slot: &mut Value, value: Value, lists: Lists, at: &At<'_>, field: &str, conflicts: &mut Vec<Conflict>) {
-    match (slot, value) {
-        // Key by key would give the same.
-        (Value::Object(base), Value::Object(over)) if base.is_empty() => *base = over,
-        (Value::Object(base), Value::Object(over)) => merge(base, over, lists, at, conflicts),
-        (Value::Array(base), Value::Array(over)) => match lists {
-            Lists::Append => base.extend(over),
-            Lists::ByKey => merge_by_key(base, over, at, field, conflicts),
-        },
-        (slot, value) => {
-            let (base, over) = (JsonType::of(slot), JsonType::of(&value));
-            if base == over {
-                *slot = value;
-            } else {
-                conflicts.push(Conflict {
-                    path: at.path(),
-                    why: Why::Types { base, over },
-                });
+/// Merges `over`, which stands at `at`, into `base`. What conflicts keeps the value of `base`. Gives where the elements of
+/// lists have come to stand, of those that were merged by key.
+pub fn merge(
+    base: &mut OpenObject,
+    over: OpenObject,
+    lists: Lists,
+    at: &At<'_>,
+    conflicts: &mut Vec<Conflict>,
+) -> Placed {
+    let mut merge = Merge {
+        lists,
+        conflicts,
+        placed: Placed::default(),
+    };
+    merge.objects(base, over, at);
+    merge.placed
+}
+
+struct Merge<'m> {
+    lists: Lists,
+    conflicts: &'m mut Vec<Conflict>,
+    placed: Placed,
+}
+
+impl Merge<'_> {
+    fn objects(&mut self, base: &mut OpenObject, over: OpenObject, at: &At<'_>) {
+        for (key, value) in over {
+            match base.get_mut(&key) {
+                None => {
+                    base.insert(key, value);
+                }
+                Some(slot) => self.values(slot, value, &At::Key(at, &key), &key),
             }
         }
     }
-}
 
-fn merge_by_key(base: &mut Vec<Value>, over: Vec<Value>, at: &At<'_>, field: &str, conflicts: &mut Vec<Conflict>) {
-    // Only what was there before: two new elements with one key are the user's mistake, which validation names.
-    let existing = base.len();
-    for (index, element) in over.into_iter().enumerate() {
-        let twin = base
-            .iter_mut()
-            .take(existing)
-            .find(|candidate| same_key(field, candidate, &element));
-        match (twin, element) {
-            (Some(Value::Object(twin)), Value::Object(element)) => {
-                merge(twin, element, Lists::ByKey, &At::Index(at, index), conflicts);
+    fn values(&mut self, slot: &mut Value, value: Value, at: &At<'_>, field: &str) {
+        match (slot, value) {
+            // Key by key would give the same.
+            (Value::Object(base), Value::Object(over)) if base.is_empty() => *base = over,
+            (Value::Object(base), Value::Object(over)) => self.objects(base, over, at),
+            (Value::Array(base), Value::Array(over)) => match self.lists {
+                Lists::Append => base.extend(over),
+                Lists::ByKey => self.lists_by_key(base, over, at, field),
+            },
+            (slot, value) => {
+                let (base, over) = (JsonType::of(slot), JsonType::of(&value));
+                if base == over {
+                    *slot = value;
+                } else {
+                    self.conflicts.push(Conflict {
+                        path: at.path(),
+                        why: Why::Types { base, over },
+                    });
+                }
             }
-            (_, element) => base.push(element),
         }
+    }
+
+    fn lists_by_key(&mut self, base: &mut Vec<Value>, over: Vec<Value>, at: &At<'_>, field: &str) {
+        // Only what was there before: two new elements with one key are the user's mistake, which validation names.
+        let existing = base.len();
+        let mut places = Vec::with_capacity(over.len());
+        for (index, element) in over.into_iter().enumerate() {
+            let twin = base
+                .iter_mut()
+                .take(existing)
+                .enumerate()
+                .find(|(_, candidate)| same_key(field, candidate, &element));
+            match (twin, element) {
+                (Some((place, Value::Object(twin))), Value::Object(element)) => {
+                    places.push((place, index));
+                    self.objects(twin, element, &At::Index(at, index));
+                }
+                (_, element) => {
+                    places.push((base.len(), index));
+                    base.push(element);
+                }
+            }
+        }
+        places.sort_unstable();
+        self.placed.0.insert(at.path(), places);
     }
 }
 
@@ -274,6 +326,28 @@ mod tests {
         );
         let found: Vec<_> = conflicts.iter().map(|c| c.path.to_string()).collect();
         assert_eq!(found, ["containers[0].image"]);
+    }
+
+    #[test]
+    fn it_is_told_where_each_element_of_a_list_has_come_to_stand() {
+        let mut base =
+            object(&json!({"containers": [{"name": "a", "env": [1]}, {"name": "b"}], "volumes": [{"name": "v"}]}));
+        let over = json!({"containers": [{"name": "c"}, {"name": "b"}, {"name": "a", "env": [2, 3]}, {"name": "b"}],
+                          "initContainers": [{"name": "d"}]});
+        let placed = merge(&mut base, object(&over), Lists::ByKey, &At::Root, &mut Vec::new());
+        let origins = |list: &FieldPath, index| placed.origins(list, index).map(Iterator::collect::<Vec<_>>);
+        let containers = FieldPath::default().key("containers");
+        assert_eq!(origins(&containers, 0), Some(vec![2]));
+        assert_eq!(origins(&containers, 1), Some(vec![1, 3]));
+        assert_eq!(origins(&containers, 2), Some(vec![0]));
+        assert_eq!(origins(&containers, 3), Some(vec![]));
+        let env = containers.clone().index(2).key("env");
+        assert_eq!(origins(&env, 0), Some(vec![]));
+        assert_eq!(origins(&env, 2), Some(vec![1]));
+        // There was no such list, and of the other one nothing was merged over.
+        for list in ["initContainers", "volumes"] {
+            assert_eq!(origins(&FieldPath::default().key(list), 0), None);
+        }
     }
 
     #[test]

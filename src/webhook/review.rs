@@ -106,8 +106,8 @@ struct RawRequest<'a> {
 
 /// Reads a body.
 ///
-/// `status`, `managedFields` and the annotation of what kubectl last applied may be left out of the objects. Fails when there is no uid to answer to; any other fault
-/// is part of the result.
+/// `status`, `managedFields` and the annotation of what kubectl last applied may be left out of the objects. Fails when
+/// there is no uid to answer to; any other fault is part of the result.
 pub fn decode(body: &[u8]) -> Result<Review, NotAReview> {
     match quick::read(body) {
         Some(review) => Ok(review),

@@ -64,7 +64,7 @@ async fn each_warning_is_shown_in_its_words() {
         ),
         (
             json!({"container_template": {"newField": 1}}),
-            "spec.container_template.newField: is unknown to this release's Kubernetes types; it is passed on as it is",
+            "spec.container_template.newField: is unknown to this release: passed on",
         ),
     ] {
         assert_eq!(said(&bed, None, &edit).await, [line], "{edit}");

@@ -85,6 +85,41 @@ fn the_plan_of_a_pipelines_only_pod_makes_its_successor_first() {
 }
 
 #[test]
+fn a_plan_says_when_a_restart_comes_and_what_it_assumes() {
+    let at = |time: &str| PIPELINE.replace("spec:", &format!("spec:\n  rollout: {{restartAt: \"{time}\"}}"));
+    let head = "ingest/checkout: revision 8fcbfc3a59 stays\n  changes without another revision: rollout.restartAt\n";
+    let told = |tail: &str| format!("{head}{tail}");
+    assert_eq!(
+        plan(Some(PIPELINE), &at("2990-01-01T00:00:00Z")),
+        (
+            Some(1),
+            told("  replaces nothing\n  waits until 2990-01-01T00:00:00Z (rollout.restartAt), then replaces 1 Pod\n")
+        )
+    );
+    assert_eq!(
+        plan(Some(&at("2020-01-01T00:00:00Z")), &at("2019-01-01T00:00:00Z")),
+        (
+            Some(0),
+            told(
+                "  replaces nothing\n  rollout.restartAt goes back, which restarts nothing: assumes that the old Pods were \
+                 created after the old one\n"
+            )
+        )
+    );
+    assert_eq!(
+        plan(Some(&at("2019-01-01T00:00:00Z")), &at("2020-01-01T00:00:00Z")),
+        (
+            Some(1),
+            told(
+                "  step 1: creates a second svc-pipeline-checkout-0-0 beside it; 1 of 1 available\n  step 2: deletes \
+                 svc-pipeline-checkout-0-0; 1 of 1 available\n  replaces 1 Pod in 2 steps; never fewer than 1 available\n  \
+                 assumes that the old Pods were created before rollout.restartAt\n"
+            )
+        )
+    );
+}
+
+#[test]
 fn a_plan_for_a_suspended_pipeline_says_that_no_consumer_runs() {
     let suspended = PIPELINE.replace("spec:", "spec:\n  suspend: true");
     let (code, text) = plan(Some(PIPELINE), &suspended);

@@ -30,9 +30,13 @@ pub(super) fn container(
         ("volumeMounts", json!([])),
     ]);
     let template = spec.container_template.clone();
-    found.over_ours(|out| merge::merge(&mut container, template, Lists::Append, &at, out));
+    found.over_ours(|out| {
+        merge::merge(&mut container, template, Lists::Append, &at, out);
+    });
     let additions = container_additions(spec, pipeline_name, processes);
-    found.in_template(|out| merge::merge(&mut container, additions, Lists::Append, &at, out));
+    found.in_template(|out| {
+        merge::merge(&mut container, additions, Lists::Append, &at, out);
+    });
     container
 }
 

@@ -42,6 +42,27 @@ pub struct Forecast {
     pub phase: Phase,
     /// What holds it in the end.
     pub holds: Vec<HoldBy>,
+    /// What `restartAt` does, where the edit brings one.
+    pub restart: Restart,
+}
+
+/// What a `restartAt` does to the Pods that are there when it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restart {
+    /// There is none, or it was there before.
+    #[default]
+    None,
+    /// It has come, and the old Pods are taken to be older: those that the edit leaves are replaced, as the steps say.
+    Now,
+    /// It is earlier than the old one, which has done its work: nothing is replaced for it.
+    Back,
+    /// It is yet to come. Not among the steps.
+    Later {
+        /// When.
+        at: Timestamp,
+        /// How many Pods are replaced then.
+        pods: usize,
+    },
 }
 
 /// What happens at once.
@@ -87,8 +108,8 @@ impl Forecast {
 /// its first deployment does.
 ///
 /// Assumed is that `old` is rolled out and healthy, that no Pod fails, and that an analysis passes where
-/// `requireAnalysis` asks for one. A `restartAt` that the edit brings lies after every Pod's creation; that it is in the
-/// future (of `now`) holds nothing up here. One that was there before has done its work.
+/// `requireAnalysis` asks for one. When the old Pods were created is not known: before `now`, and after the `restartAt` of
+/// `old` if that has come. So one that has come and is later than that restarts the Pods.
 #[must_use]
 pub fn forecast(
     namespace: &str,
@@ -102,15 +123,13 @@ pub fn forecast(
         world.edit(old, None);
         world.run();
     }
-    let restart_at = new.spec().rollout.restart_at.as_deref();
-    let is_new_order = old.is_some_and(|old| old.spec().rollout.restart_at.as_deref() != restart_at);
-    let restart_at: Option<Timestamp> = restart_at.filter(|_| is_new_order).and_then(|time| time.parse().ok());
-    if let Some(time) = restart_at {
-        // Every Pod in memory is older than the order, wherever that lies.
-        world.now = later(time.max(world.now), SignedDuration::from_secs(1));
+    let order = restart_at(new);
+    let restart = restart(old.and_then(restart_at), order, old.is_some(), new, now);
+    let due = order.filter(|_| restart == Restart::Now);
+    if let Some(time) = due {
         world.age_pods(later(time, SignedDuration::from_secs(-1)));
     }
-    told(world, name, old, new, restart_at)
+    told(world, name, old, new, restart, due)
 }
 
 /// Foretells how the pipeline moves from these Deployments of the Python operator, all of whose consumers are available.
@@ -125,7 +144,8 @@ pub fn take_over(
 ) -> Forecast {
     let mut world = World::new(namespace, name, now);
     world.take_over(deployments);
-    told(world, name, None, new, None)
+    let restart = restart(None, restart_at(new), false, new, now);
+    told(world, name, None, new, restart, None)
 }
 
 fn told(
@@ -133,11 +153,12 @@ fn told(
     name: &str,
     old: Option<&ValidPipeline>,
     new: &ValidPipeline,
-    restart_at: Option<Timestamp>,
+    restart: Restart,
+    due: Option<Timestamp>,
 ) -> Forecast {
     let before = world.available();
     let taken_over = world.legacy();
-    world.edit(new, restart_at);
+    world.edit(new, due);
     let told = world.run();
     let created = told.actions.iter().filter_map(|action| match action {
         Action::CreateConfigMap { name, .. } => Some(name.clone()),
@@ -155,6 +176,33 @@ fn told(
         steps,
         phase: told.phase,
         holds: told.holds,
+        restart,
+    }
+}
+
+fn restart_at(pipeline: &ValidPipeline) -> Option<Timestamp> {
+    let time = pipeline.spec().rollout.restart_at.as_deref()?;
+    time.parse().ok()
+}
+
+/// What the time `new` does, that is to stand in the place of `old`. A pipeline that is not there yet has no Pods to
+/// restart at once.
+fn restart(
+    old: Option<Timestamp>,
+    new: Option<Timestamp>,
+    is_there: bool,
+    pipeline: &ValidPipeline,
+    now: Timestamp,
+) -> Restart {
+    let Some(time) = new.filter(|_| new != old) else {
+        return Restart::None;
+    };
+    let pods = usize::from(pipeline.counts().total());
+    match old.filter(|old| *old <= now) {
+        _ if time > now && pods > 0 => Restart::Later { at: time, pods },
+        _ if time > now || !is_there => Restart::None,
+        Some(done) if time < done => Restart::Back,
+        _ => Restart::Now,
     }
 }
 

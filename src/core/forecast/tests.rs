@@ -205,17 +205,105 @@ fn a_paused_edit_replaces_nothing_until_it_is_resumed() {
     );
 }
 
+/// A pipeline with this `restartAt`, if any, and other fields.
+fn restarted(at: Option<&str>, fields: &Value) -> Value {
+    let mut all = fields.clone();
+    if let Some(at) = at {
+        all["rollout"]["restartAt"] = json!(at);
+    }
+    all
+}
+
 #[test]
 fn a_new_order_to_restart_replaces_every_pod_by_one_of_the_same_revision() {
-    for time in ["2020-01-01T00:00:00Z", "2090-01-01T00:00:00Z"] {
-        let new = json!({"replicas": 2, "rollout": {"restartAt": time}});
-        let forecast = edit(&json!({"replicas": 2}), &new);
-        assert_eq!(steps(&forecast), ["-0-0 +0-1 (1)", "-1-0 +1-1 (1)"]);
+    let two = json!({"replicas": 2});
+    for (old, new) in [
+        (None, "2020-01-01T00:00:00Z"),
+        (Some("2019-01-01T00:00:00Z"), "2020-01-01T00:00:00Z"),
+        // Now, to the second.
+        (None, "2027-01-15T08:00:00Z"),
+        // The old one had not come, so nothing is known to be younger.
+        (Some("2090-01-01T00:00:00Z"), "2020-01-01T00:00:00Z"),
+    ] {
+        let forecast = edit(&restarted(old, &two), &restarted(Some(new), &two));
+        assert_eq!(steps(&forecast), ["-0-0 +0-1 (1)", "-1-0 +1-1 (1)"], "{old:?} {new}");
         assert_eq!(forecast.from.as_ref(), Some(&forecast.to));
-        // It has done its work when something else is edited later.
-        let later = json!({"replicas": 3, "rollout": {"restartAt": time}});
-        assert_eq!(steps(&edit(&new, &later)), ["+2-0 (2)"]);
+        assert_eq!(forecast.restart, Restart::Now);
     }
+}
+
+#[test]
+fn an_order_to_restart_that_is_unchanged_or_moved_back_restarts_nothing() {
+    let three = json!({"replicas": 3});
+    for (old, new, restart) in [
+        ("2020-01-01T00:00:00Z", Some("2019-01-01T00:00:00Z"), Restart::Back),
+        ("2020-01-01T00:00:00Z", Some("2020-01-01T01:00:00+01:00"), Restart::None),
+        ("2020-01-01T00:00:00Z", None, Restart::None),
+        ("2090-01-01T00:00:00Z", Some("2090-01-01T00:00:00Z"), Restart::None),
+    ] {
+        // Something else is edited as well.
+        let forecast = edit(&restarted(Some(old), &json!({"replicas": 2})), &restarted(new, &three));
+        assert_eq!(steps(&forecast), ["+2-0 (2)"], "{old} {new:?}");
+        assert_eq!(forecast.restart, restart);
+    }
+}
+
+#[test]
+fn an_order_to_restart_that_is_yet_to_come_waits() {
+    let at = "2090-01-01T00:00:00Z";
+    let later = |pods| Restart::Later {
+        at: at.parse().expect("a time"),
+        pods,
+    };
+    let two = json!({"replicas": 2});
+    for old in [
+        None,
+        Some("2020-01-01T00:00:00Z"),
+        Some("2080-01-01T00:00:00Z"),
+        Some("2091-01-01T00:00:00Z"),
+    ] {
+        let forecast = edit(&restarted(old, &two), &restarted(Some(at), &two));
+        assert_eq!((steps(&forecast), forecast.restart), (vec![], later(2)), "{old:?}");
+    }
+    let new = pipeline(&restarted(Some(at), &two));
+    let first = forecast("ns", "p", None, &new, now());
+    assert_eq!(
+        (steps(&first), first.restart),
+        (vec!["+0-0 +1-0 (0)".to_owned()], later(2))
+    );
+    let suspended = json!({"replicas": 2, "suspend": true});
+    let forecast = edit(&two, &restarted(Some(at), &suspended));
+    assert_eq!(forecast.restart, Restart::None);
+}
+
+/// An edit of the image beside an order to restart that has come.
+fn edit_and_restart(old: &Value) -> Forecast {
+    let mut new = restarted(Some("2020-01-01T00:00:00Z"), old);
+    new["image_name"] = json!("i:2");
+    edit(old, &new)
+}
+
+#[test]
+fn a_restart_beside_an_edit_of_the_image_replaces_each_pod_once() {
+    let told = edit_and_restart(&json!({"replicas": 3}));
+    assert_eq!(steps(&told), ["-0-0 +0-1 (2)", "-1-0 +1-1 (2)", "-2-0 +2-1 (2)"]);
+    let told = edit_and_restart(&json!({"replicas": 1}));
+    assert_eq!(steps(&told), ["+0-1 (1)", "-0-0 (1)"]);
+    let told = edit_and_restart(&json!({"replicas": 3, "with_canary": true}));
+    assert_eq!(
+        steps(&told),
+        ["-canary-0-0 +canary-0-1 (2)", "-0-0 +0-1 (2)", "-1-0 +1-1 (2)"]
+    );
+}
+
+/// As in a cluster: a restart has no gate.
+#[test]
+fn a_restart_for_which_the_budget_has_room_does_not_wait_for_the_canary() {
+    let told = edit_and_restart(&json!({"replicas": 3, "with_canary": true, "rollout": {"maxUnavailable": 2}}));
+    assert_eq!(
+        steps(&told),
+        ["-canary-0-0 -0-0 +canary-0-1 +0-1 (1)", "-0-1 -1-0 +0-2 +1-1 (1)"]
+    );
 }
 
 #[test]
@@ -224,4 +312,33 @@ fn many_pods_one_by_one_come_to_an_end() {
     let forecast = edit(&of("i:1"), &of("i:2"));
     assert_eq!((forecast.steps.len(), forecast.lowest), (60, 59));
     assert_eq!(forecast.phase, Phase::Complete);
+}
+
+#[test]
+fn experiment() {
+    for (old, new) in [
+        (
+            json!({"replicas": 2}),
+            json!({"replicas": 2, "image_name": "i:2", "rollout": {"restartAt": "2020-01-01T00:00:00Z"}}),
+        ),
+        (
+            json!({"replicas": 2}),
+            json!({"replicas": 2, "log_level": "DEBUG", "rollout": {"restartAt": "2020-01-01T00:00:00Z"}}),
+        ),
+        (
+            json!({"replicas": 3, "with_canary": true}),
+            json!({"replicas": 3, "with_canary": true, "log_level": "DEBUG", "rollout": {"restartAt": "2020-01-01T00:00:00Z"}}),
+        ),
+        (
+            json!({"replicas": 1}),
+            json!({"replicas": 1, "log_level": "DEBUG", "rollout": {"restartAt": "2020-01-01T00:00:00Z"}}),
+        ),
+        (
+            json!({"replicas": 3}),
+            json!({"replicas": 5, "rollout": {"restartAt": "2020-01-01T00:00:00Z"}}),
+        ),
+    ] {
+        let forecast = edit(&old, &new);
+        eprintln!("{new}: {:?}", steps(&forecast));
+    }
 }

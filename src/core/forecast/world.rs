@@ -26,7 +26,7 @@ const PASSES_MAX: usize = 3 * REPLICAS_MAX as usize + 50;
 /// A pipeline in memory.
 pub(super) struct World {
     /// The time; it moves on with each pass.
-    pub(super) now: Timestamp,
+    now: Timestamp,
     pipeline: PipelineFacts,
     wanted: Option<Wanted>,
     observed: Observed,

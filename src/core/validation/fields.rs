@@ -8,10 +8,12 @@ use crate::api::streaming_pipeline::{PIPELINE_NAME_IMMUTABLE, SEGMENT_ID_IMMUTAB
 use crate::core::path::FieldPath;
 use crate::core::violation::{FaultKind, Finding};
 
+/// Longest name of the consumer container, in characters.
+pub(super) const CONTAINER_NAME_LENGTH_MAX: usize = 63;
+
 /// Rule: texts are not empty and not longer than the CRD allows, in characters.
 pub(super) fn lengths(subject: &Subject<'_>) -> Vec<Finding> {
     const TEXT_LENGTH_MAX: usize = 253;
-    const CONTAINER_NAME_LENGTH_MAX: usize = 63;
     let spec = &*subject.spec;
     [
         ("service_name", spec.service_name.as_str(), TEXT_LENGTH_MAX),

@@ -9,6 +9,9 @@ use crate::core::names;
 use crate::core::path::FieldPath;
 use crate::core::violation::{FaultKind, Finding, Violation};
 
+/// Name of the faults.
+pub const METADATA: &str = "metadata";
+
 /// Longest annotations of an object, keys and values together (k8s.io/apimachinery
 /// `validation.TotalAnnotationSizeLimitB`).
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
@@ -21,7 +24,7 @@ pub fn metadata(object: &Value) -> Vec<Violation> {
     let metadata = match object.get("metadata") {
         None | Some(Value::Null) => &none,
         Some(Value::Object(metadata)) => metadata,
-        Some(_) => return vec![must_be("an object", path(&[])).under("metadata")],
+        Some(_) => return vec![must_be("an object", path(&[])).under(METADATA)],
     };
     let mut found = names(metadata);
     found.extend(texts(metadata, "labels", |key, value| {
@@ -29,7 +32,7 @@ pub fn metadata(object: &Value) -> Vec<Violation> {
     }));
     found.extend(texts(metadata, "annotations", |key, _| annotation_key_fault(key)));
     found.extend(annotations_size(metadata));
-    found.into_iter().map(|finding| finding.under("metadata")).collect()
+    found.into_iter().map(|finding| finding.under(METADATA)).collect()
 }
 
 fn names(metadata: &Map<String, Value>) -> Vec<Finding> {

@@ -16,8 +16,10 @@ mod rendered;
 mod rules;
 mod segments;
 mod sizes;
+mod source;
 mod templates;
 mod unknown_fields;
+mod warning_rules;
 mod warnings;
 
 #[cfg(test)]
@@ -31,10 +33,11 @@ use serde_json::Value;
 use crate::api::StreamingPipelineSpec;
 use crate::api::streaming_pipeline::OpenObject;
 
-pub use self::metadata::metadata;
+pub use self::metadata::{METADATA, metadata};
 use self::reading::Reading;
 pub use self::rules::{RULES, Rule};
 pub use self::unknown_fields::{UNKNOWN_FIELD, unknown_fields};
+pub use self::warning_rules::{WARNING_RULES, WarningRule};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;

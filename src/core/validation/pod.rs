@@ -1,4 +1,4 @@
-//! Rules on the rendered Pod as Kubernetes' own types read it, and where in the spec a part of it comes from.
+//! Rules on the rendered Pod as Kubernetes' own types read it.
 //!
 //! Must never refuse a field that the types do not know: the API server may be newer than they are.
 
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Subject;
 use super::reading::type_message;
+use super::source::source;
 use crate::api::streaming_pipeline::OpenObject;
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
@@ -261,46 +262,4 @@ pub(super) fn rendered_list<'s>(subject: &'s Subject<'_>, list: &str) -> &'s [Va
     let spec = subject.composition.primary.get("spec");
     let elements = spec.and_then(|spec| spec.get(list)).and_then(Value::as_array);
     elements.map_or(&[], Vec::as_slice)
-}
-
-/// Where in the spec the part of the rendered Pod at `rendered` comes from. What is in no template is the operator's
-/// own, or stands in a list that the emergency patch changed.
-pub(super) fn source(subject: &Subject<'_>, rendered: &[Step]) -> FieldPath {
-    template_source(subject, rendered).unwrap_or_else(|| match &subject.spec.emergency_patch {
-        Some(_) => FieldPath::spec("emergency_patch"),
-        None => FieldPath::spec("deployment_template"),
-    })
-}
-
-/// The field of a template from which the part of the rendered Pod at `rendered` comes: of the container template for
-/// the consumer, else of the deployment template (in both, lists stand in front of what the operator adds), else of the
-/// emergency patch, but not into its lists, whose elements stand elsewhere in the rendered ones.
-pub(super) fn template_source(subject: &Subject<'_>, rendered: &[Step]) -> Option<FieldPath> {
-    let spec = &*subject.spec;
-    if let [Step::Key(pod_spec), Step::Key(list), Step::Index(index), rest @ ..] = rendered
-        && pod_spec == "spec"
-        && list == "containers"
-        && *index == subject.composition.consumer_index
-        && exists(&spec.container_template, rest)
-    {
-        return Some(FieldPath::spec("container_template").join(rest));
-    }
-    let mut steps = vec![Step::Key("spec".to_owned()), Step::Key("template".to_owned())];
-    steps.extend_from_slice(rendered);
-    if exists(&spec.deployment_template, &steps) {
-        return Some(FieldPath::spec("deployment_template").join(&steps));
-    }
-    if let Some(list) = steps.iter().position(|step| matches!(step, Step::Index(_))) {
-        steps.truncate(list);
-    }
-    let patch = spec.emergency_patch.as_ref()?;
-    exists(patch, &steps).then(|| FieldPath::spec("emergency_patch").join(&steps))
-}
-
-fn exists(object: &OpenObject, steps: &[Step]) -> bool {
-    let Some((Step::Key(field), rest)) = steps.split_first() else {
-        return false;
-    };
-    let found = object.get(field);
-    found.is_some_and(|value| FieldPath::default().join(rest).lookup(value).is_some())
 }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::Subject;
-use super::pod::{SOURCE_CONTAINERS, rendered_list, source};
+use super::pod::{SOURCE_CONTAINERS, rendered_list};
+use super::source::source;
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
 

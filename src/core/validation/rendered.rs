@@ -6,7 +6,9 @@ use std::collections::btree_map::Entry;
 use serde_json::Value;
 
 use super::Subject;
-use super::pod::{SOURCE_CONTAINERS, rendered_list, source, template_source};
+use super::fields::CONTAINER_NAME_LENGTH_MAX;
+use super::pod::{SOURCE_CONTAINERS, rendered_list};
+use super::source::{source, template_source};
 use crate::core::names::{self, BASE_NAME_LENGTH_MAX, BaseName, LABEL_LENGTH_MAX};
 use crate::core::path::{FieldPath, Step};
 use crate::core::violation::{FaultKind, Finding};
@@ -136,8 +138,9 @@ pub(super) fn element_names(subject: &Subject<'_>) -> Vec<Finding> {
             let Some(name) = element.get("name").and_then(Value::as_str) else {
                 continue;
             };
-            // The consumer's empty name is a fault of its field.
-            let is_told = name.is_empty() && subject.spec.container_name.is_empty();
+            // The consumer's name that is empty or too long is a fault of its field.
+            let is_consumer = *list == "containers" && index == subject.composition.consumer_index;
+            let is_told = is_consumer && !(1..=CONTAINER_NAME_LENGTH_MAX).contains(&name.chars().count());
             if !names::is_dns_label(name) && !is_told {
                 let message = format!("{name:?} is no name of a container or volume: 1 to 63 of a-z, 0-9 and -");
                 let path = name_path(subject, list, index);

@@ -25,8 +25,9 @@ pub(super) fn segment_id(subject: &Subject<'_>) -> Vec<Finding> {
         "is {id}, and pipeline_config has segments 0 to {}: the consumer would end at its start",
         count - 1
     );
-    // The config can be at fault as well, so an old fault is known by both.
-    vec![Finding::of_rendered(
+    // The fault is old when the stored config lacks that segment too, however many it has. An edit that takes the segment
+    // out of the config brings it in: the stored object has no fault there.
+    vec![Finding::of_value(
         FieldPath::spec("segment_id"),
         FaultKind::Invalid,
         message,

@@ -263,6 +263,54 @@ fn a_rendered_fault_is_new_when_its_text_is_another() {
 }
 
 #[test]
+fn a_segment_that_was_never_there_is_an_old_fault_and_one_that_an_edit_takes_out_a_new_one() {
+    let of = |id: i64, segments: usize| {
+        let segments = vec![json!({"steps_config": {}}); segments];
+        edited(
+            with("segment_id", json!(id)),
+            "pipeline_config/pipeline/segments",
+            json!(segments),
+        )
+    };
+    let verdict = validate(&of(3, 2), Some(&of(3, 1)));
+    assert_eq!(verdict.violations, []);
+    assert_eq!(
+        verdict.warnings[0].to_string(),
+        "spec.segment_id: (fault of the stored object) is 3, and pipeline_config has segments 0 to 1: the consumer would end at…"
+    );
+    let refused = |new: &Value, old: &Value| {
+        let faults = validate(new, Some(old)).violations.into_iter();
+        faults.map(|fault| fault.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        refused(&of(1, 1), &of(1, 2)),
+        ["spec.segment_id: is 1, and pipeline_config has segments 0 to 0: the consumer would end at its start"]
+    );
+    // A stored config without segments says nothing of them.
+    assert_eq!(
+        refused(&of(1, 1), &of(1, 0)),
+        ["spec.segment_id: is 1, and pipeline_config has segments 0 to 0: the consumer would end at its start"]
+    );
+}
+
+#[test]
+fn a_name_of_a_container_that_is_too_long_is_one_fault() {
+    assert_eq!(
+        faults(&with("container_name", json!("c".repeat(64)))),
+        [("field-lengths", "spec.container_name".to_owned(), FaultKind::TooLong)]
+    );
+    let sidecar = json!([{"name": "c".repeat(64), "image": "i:1"}]);
+    assert_eq!(
+        faults(&with("deployment_template/spec/template/spec/containers", sidecar)),
+        [(
+            "container-names",
+            "spec.deployment_template.spec.template.spec.containers[0].name".to_owned(),
+            FaultKind::Invalid
+        )]
+    );
+}
+
+#[test]
 fn a_number_is_a_quantity_to_the_api_server() {
     let sidecar = json!([{"name": "sidecar", "image": "i:1", "resources": {"limits": {"cpu": 2, "memory": "1Gi"}}}]);
     let object = with("deployment_template/spec/template/spec/containers", sidecar);

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::source::source;
 use super::{Old, Subject, UNKNOWN_FIELD, WARNINGS_MAX, pod};
 use crate::api::PodReplacementPolicy;
 use crate::api::streaming_pipeline::OpenObject;
@@ -42,8 +43,11 @@ pub(super) fn of(subject: &Subject<'_>) -> Vec<Warning> {
         let message = "is no field of a Deployment: it reaches no Pod";
         all.push(warning(UNKNOWN_FIELD, &path, message));
     }
+    for (path, message) in of_metadata(subject) {
+        all.push(warning("no-effect", &path, message));
+    }
     for path in pod::unknown_fields(subject) {
-        let message = "is unknown to this release's Kubernetes types; it is passed on as it is";
+        let message = "is unknown to this release: passed on";
         all.push(warning(UNKNOWN_FIELD, &path, message));
     }
     all
@@ -128,7 +132,7 @@ fn of_grace_period(subject: &Subject<'_>, all: &mut Vec<Warning>) {
         .and_then(Value::as_i64);
     let Some(seconds) = seconds else { return };
     let steps = ["spec", "terminationGracePeriodSeconds"].map(|key| crate::core::path::Step::Key(key.to_owned()));
-    let path = || pod::source(subject, &steps);
+    let path = || source(subject, &steps);
     if seconds < SECONDS_MIN {
         let message = format!("is {seconds}: under {SECONDS_MIN} a consumer may not commit");
         all.push(warning("grace-period", &path(), message));
@@ -171,17 +175,43 @@ fn misplaced(subject: &Subject<'_>) -> Vec<FieldPath> {
     let mut paths = Vec::new();
     for (field, template) in deployments(subject) {
         for (place, known) in KNOWN {
-            let found = place
-                .iter()
-                .try_fold(template, |object, key| object.get(*key).and_then(Value::as_object));
-            let keys = found.into_iter().flat_map(OpenObject::keys);
-            for key in keys.filter(|key| !known.contains(&key.as_str())) {
-                let path = place.iter().fold(FieldPath::spec(field), |path, key| path.key(key));
-                paths.push(path.key(key));
-            }
+            paths.extend(others(field, template, place, known));
         }
     }
     paths
+}
+
+/// Fields of the metadata of the Deployment and of the Pod template that no Pod gets, and why.
+fn of_metadata(subject: &Subject<'_>) -> Vec<(FieldPath, &'static str)> {
+    const DEPLOYMENT: &str = "reaches no Pod: no Deployment is made";
+    const POD: &str = "reaches no Pod; labels and annotations do";
+    let mut found = Vec::new();
+    for (field, template) in deployments(subject) {
+        // Name, namespace and labels have rules or warnings of their own. An annotation of the patch is a note of why it
+        // is there.
+        let mut known = vec!["name", "namespace", "labels"];
+        if field == "emergency_patch" {
+            known.push("annotations");
+        }
+        let metadata = others(field, template, &["metadata"], &known);
+        found.extend(metadata.into_iter().map(|path| (path, DEPLOYMENT)));
+        let place = ["spec", "template", "metadata"];
+        let metadata = others(field, template, &place, &["labels", "annotations"]);
+        found.extend(metadata.into_iter().map(|path| (path, POD)));
+    }
+    found
+}
+
+/// Paths of the fields that a template, which is the field `field` of the spec, has at `place` besides the known ones. A
+/// null is none: tools that print a Deployment write `creationTimestamp: null`.
+fn others(field: &str, template: &OpenObject, place: &[&str], known: &[&str]) -> Vec<FieldPath> {
+    let found = place
+        .iter()
+        .try_fold(template, |object, key| object.get(*key).and_then(Value::as_object));
+    let fields = found.into_iter().flatten();
+    let others = fields.filter(|(key, value)| !value.is_null() && !known.contains(&key.as_str()));
+    let place = place.iter().fold(FieldPath::spec(field), |path, key| path.key(key));
+    others.map(|(key, _)| place.clone().key(key)).collect()
 }
 
 fn without_effect(subject: &Subject<'_>) -> Vec<FieldPath> {

@@ -65,6 +65,16 @@ fn each_warning_is_given_for_what_it_is_about() {
             "spec.deployment_template.sepc",
         ),
         (
+            with("deployment_template/spec/template/metadata/finalizers", json!(["x/y"])),
+            "no-effect",
+            "spec.deployment_template.spec.template.metadata.finalizers",
+        ),
+        (
+            with("deployment_template/metadata/annotations", json!({"a": "b"})),
+            "no-effect",
+            "spec.deployment_template.metadata.annotations",
+        ),
+        (
             with("container_template/newField", json!(1)),
             "unknown-field",
             "spec.container_template.newField",
@@ -73,6 +83,72 @@ fn each_warning_is_given_for_what_it_is_about() {
         assert_eq!(warnings(&object, None), [(rule, path.to_owned())]);
     }
     assert_eq!(warnings(&with("image_name", json!("app@sha256:0")), None), []);
+}
+
+fn lines(object: &Value) -> Vec<String> {
+    let warnings = validate(object, None).warnings;
+    warnings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn metadata_that_reaches_no_pod_is_told_field_by_field() {
+    let metadata = json!({
+        "zz": 1, "finalizers": ["x/y"], "name": "n", "deletionGracePeriodSeconds": 1, "creationTimestamp": null,
+        "labels": {"team": "a"}, "annotations": {"a": "b"},
+    });
+    let object = with("deployment_template/spec/template/metadata", metadata);
+    let object = edited(
+        object,
+        "deployment_template/metadata",
+        json!({"zz": 1, "annotations": {"a": "b"}, "labels": {"team": "a"}, "creationTimestamp": null}),
+    );
+    let pod = "spec.deployment_template.spec.template.metadata";
+    assert_eq!(
+        lines(&object),
+        [
+            "spec.deployment_template.metadata.zz: reaches no Pod: no Deployment is made".to_owned(),
+            "spec.deployment_template.metadata.annotations: reaches no Pod: no Deployment is made".to_owned(),
+            format!("{pod}.zz: reaches no Pod; labels and annotations do"),
+            format!("{pod}.finalizers: reaches no Pod; labels and annotations do"),
+            format!("{pod}.name: reaches no Pod; labels and annotations do"),
+            format!("{pod}.deletionGracePeriodSeconds: reaches no Pod; labels and annotations do"),
+        ]
+    );
+    let patched = with(
+        "emergency_patch/metadata",
+        json!({"annotations": {"why": "incident"}, "uid": "u"}),
+    );
+    assert_eq!(
+        lines(&patched),
+        [
+            "spec.emergency_patch: is in force: it overrides what is rendered until it is removed",
+            "spec.emergency_patch.metadata.uid: reaches no Pod: no Deployment is made",
+        ]
+    );
+}
+
+#[test]
+fn an_unknown_field_far_down_is_told_to_the_end_of_the_sentence() {
+    let patch =
+        json!([{"name": "pipeline-consumer", "livenessProbe": {"httpGet": {"pth": "/", "port": 1}}, "newField": 1}]);
+    assert_eq!(
+        lines(&with("emergency_patch/spec/template/spec/containers", patch)),
+        [
+            "spec.emergency_patch: is in force: it overrides what is rendered until it is removed",
+            "spec.emergency_patch.spec.template.spec.containers[0].livenessProbe.httpGet.pth: is unknown to this release: \
+             passed on",
+            "spec.emergency_patch.spec.template.spec.containers[0].newField: is unknown to this release: passed on",
+        ]
+    );
+    let volumes = json!([{"name": "a", "newKind": {}}, {"name": "b", "newKind": {}}]);
+    assert_eq!(
+        lines(&with("emergency_patch/spec/template/spec/volumes", volumes)),
+        [
+            "spec.emergency_patch: is in force: it overrides what is rendered until it is removed",
+            "spec.emergency_patch.spec.template.spec.volumes[0].newKind: is unknown to this release: passed on",
+            "spec.emergency_patch.spec.template.spec.volumes[1].newKind: is unknown to this release: passed on",
+        ]
+    );
 }
 
 #[test]
