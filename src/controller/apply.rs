@@ -28,6 +28,7 @@ pub async fn apply(ctx: &Context, view: &View, actions: &[Action]) -> Outcome {
         outcome: Outcome::default(),
     };
     pass.forget_unwanted(actions);
+    pass.note_dry_run(actions);
     let mut rest = actions;
     while let Some(first) = rest.first() {
         let kind = Kind::of(first);
@@ -108,6 +109,17 @@ impl Pass<'_> {
         self.ctx.world.remember(&self.view.pipeline, |memory| {
             memory.holds.keep_pods(|name| wanted.contains(name));
         });
+    }
+
+    /// What is going to be asked counts as asked, whatever becomes of the actions before it.
+    fn note_dry_run(&self, actions: &[Action]) {
+        for action in actions {
+            if let Action::DryRunPod(plan) = action {
+                self.ctx.world.remember(&self.view.pipeline, |memory| {
+                    memory.ledger.dry_run_asked(&plan.revision);
+                });
+            }
+        }
     }
 
     async fn carry_out(&self, action: &Action) -> ActionResult {

@@ -48,6 +48,8 @@ struct Deleted {
 /// What the API server said to the first Pod of a revision before any Pod was replaced for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DryRun {
+    /// It is asked, and has not answered.
+    Asked,
     /// It would be created.
     Accepted,
     /// It would not; asked at this time.
@@ -157,6 +159,15 @@ impl Ledger {
         self.deleted.contains_key(uid)
     }
 
+    /// The API server is going to be asked about the first Pod of `revision`. To be called before anything of the pass is
+    /// written, for what fails on the way leaves it unasked, and places must not stay empty for that. A refusal is
+    /// remembered until there is another answer.
+    pub fn dry_run_asked(&mut self, revision: &Revision) {
+        if self.dry_run_of(revision).is_none() {
+            self.dry_run = Some((revision.clone(), DryRun::Asked));
+        }
+    }
+
     /// The API server would create the first Pod of `revision`.
     pub fn dry_run_accepted(&mut self, revision: &Revision) {
         self.dry_run = Some((revision.clone(), DryRun::Accepted));
@@ -166,7 +177,7 @@ impl Ledger {
     pub fn dry_run_refused(&mut self, revision: &Revision, now: Timestamp, settings: &Settings) {
         let wait = match self.dry_run_of(revision) {
             Some(DryRun::Refused { wait, .. }) => wait.saturating_mul(2).min(settings.backoff_max),
-            Some(DryRun::Accepted) | None => settings.backoff_base,
+            Some(DryRun::Accepted | DryRun::Asked) | None => settings.backoff_base,
         };
         let again = later(now, wait);
         self.dry_run = Some((revision.clone(), DryRun::Refused { wait, again }));

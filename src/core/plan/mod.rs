@@ -39,7 +39,7 @@ use super::observed::{NamespaceState, Observed, PipelineFacts};
 use super::settings::{Settings, later};
 
 use pass::Pass;
-use stand::Stand;
+use stand::{Stand, Trial};
 
 pub use backoff::{failures_after, next_try};
 pub use decision::{
@@ -113,7 +113,6 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         facts,
         goal,
         dry_run,
-        is_new,
         mut wakes,
     } = stand;
     let mut actions = Vec::new();
@@ -121,7 +120,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         let generations = facts.generations.clone();
         let mut pass = Pass::new(goal, wanted, &orders, input.observed, generations, input.settings, now);
         if input.observed.legacy.unreadable.is_none() {
-            pods(&mut pass, input.observed, dry_run, is_new);
+            pods(&mut pass, input.observed, dry_run);
         } else if pass.goal.budget.wanted == 0 {
             tidy::drain(&mut pass);
         }
@@ -143,7 +142,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
 }
 
 /// Plans the writes of Pods, each step on the working copy that the one before left.
-fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
+fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: Trial) {
     tidy::force_stuck(pass, observed);
     tidy::duplicates(pass);
     if pass.goal.budget.wanted == 0 {
@@ -163,9 +162,10 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
     if pass.goal.failed_in_place && !pass.wanted.paused {
         steps::failed_in_place(pass);
     }
-    if dry_run && is_new {
-        // The answer is there before the next pass: a Pod that is made again now would be moved then. This one pass only,
-        // or an answer that never comes would keep places empty.
+    if dry_run == Trial::First {
+        // The answer is there before the next pass: a Pod that is made now, of the current revision, would be moved then,
+        // also after a crash between the delete of the first old Pod and the create of its successor. This one pass
+        // only, or an answer that never comes would keep places empty.
         pass.dry_run();
         return;
     }
@@ -176,7 +176,7 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: bool, is_new: bool) {
     fill::heal(pass);
     fill::empty_places(pass, canary_waits);
     hand_over::begin(pass);
-    if dry_run {
+    if dry_run == Trial::Again {
         pass.dry_run();
     }
 }

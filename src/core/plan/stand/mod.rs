@@ -20,14 +20,23 @@ use super::goal::Goal;
 use super::wanted::{Orders, Wanted};
 use super::{AnalysisVerdict, Input, order, recorded};
 
+/// Whether the first Pod of the wanted revision is sent as a dry run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trial {
+    /// Not now.
+    NotDue,
+    /// Now, for the first time since the operator started.
+    First,
+    /// Now, for there was no answer, or the last one was a refusal.
+    Again,
+}
+
 /// Where the rollout stands.
 pub(super) struct Stand {
     pub(super) facts: Facts,
     pub(super) goal: Goal,
     /// Whether the first Pod of the wanted revision is to be sent as a dry run now.
-    pub(super) dry_run: bool,
-    /// Whether this is the pass that finds the revision to be new.
-    pub(super) is_new: bool,
+    pub(super) dry_run: Trial,
     /// When something changes by time alone.
     pub(super) wakes: Vec<Timestamp>,
 }
@@ -134,7 +143,6 @@ impl Judge<'_> {
             facts,
             goal,
             dry_run,
-            is_new: self.is_new,
             wakes,
         }
     }
@@ -321,7 +329,7 @@ impl Judge<'_> {
 
     /// Before the first Pod is replaced for a revision, its own first Pod is tried on the API server. Until that is
     /// accepted the rollout is frozen with every old Pod running. Gives whether it is to be tried now.
-    fn dry_run(&self, goal: &mut Goal, holds: &mut Vec<Hold>, wakes: &mut Vec<Timestamp>) -> bool {
+    fn dry_run(&self, goal: &mut Goal, holds: &mut Vec<Hold>, wakes: &mut Vec<Timestamp>) -> Trial {
         let outdated = |slot: &Slot<'_>| slot.live.iter().any(|pod| !goal.has_wanted(pod));
         let of_ours = order::wanted(goal).any(|place| self.fleet.slot(place).is_some_and(outdated));
         let replaces = of_ours || (self.has_legacy() && goal.budget.wanted > 0);
@@ -329,20 +337,28 @@ impl Judge<'_> {
             pod.owner == Owner::Ours && pod.state != PodState::Gone && pod.revision.as_ref() == Some(&goal.wanted)
         });
         if goal.frozen || exists || !replaces {
-            return false;
+            return Trial::NotDue;
         }
         match self.input.ledger.dry_run_of(&goal.wanted) {
-            Some(DryRun::Accepted) => false,
+            Some(DryRun::Accepted) => Trial::NotDue,
             Some(DryRun::Refused { again, .. }) => {
                 goal.frozen = true;
                 wakes.push(*again);
                 let message = "the API server would refuse the first Pod of the revision".to_owned();
                 self.hold(holds, HoldBy::DryRun, message);
-                *again <= self.now
+                if *again <= self.now {
+                    Trial::Again
+                } else {
+                    Trial::NotDue
+                }
+            }
+            Some(DryRun::Asked) => {
+                goal.frozen = true;
+                Trial::Again
             }
             None => {
                 goal.frozen = true;
-                true
+                Trial::First
             }
         }
     }
