@@ -60,8 +60,8 @@ fn in_patch<'v>(placed: &Placed, patch: &'v OpenObject, steps: &[Step]) -> Optio
     let Some((Step::Key(field), rest)) = steps.split_first() else {
         return None;
     };
-    let place = FieldPath::spec("emergency_patch").key(field);
-    follow(placed, place, patch.get(field)?, rest)
+    let at = FieldPath::spec("emergency_patch").key(field);
+    follow(placed, at, patch.get(field)?, rest)
 }
 
 /// Goes on from `value`, which stands at `path` of the patch. Of several elements that were merged into one the last that
