@@ -54,7 +54,7 @@ pub(crate) fn apply(
         Write::Delete { place, second: true } if seen.second_of(place) == judge.state.second_of(place) => {
             judge.delete_second(place);
         }
-        Write::Scale(to) if seen.legacy.given == judge.state.legacy.given => judge.scale(to),
+        Write::Scale(to) if seen.legacy.given == judge.state.legacy.given => judge.scale(to, seen),
         Write::Delete { .. } | Write::Scale(_) => {}
         Write::RemoveFailed(place) => {
             if judge.state.places[place].failed == seen.places[place].failed {
@@ -212,8 +212,10 @@ impl Judge<'_> {
     }
 
     /// Consumers are taken off the legacy Deployment, one after the other.
-    fn scale(&mut self, to: u8) {
+    fn scale(&mut self, to: u8, seen: &State) {
         let wanted = self.state.wanted();
+        // The Deployment gives way before Pods of ours that the same pass deletes.
+        let ours = seen.live() + seen.waiting();
         while self.state.legacy.given > to {
             let before = self.state.available();
             let held = self.state.live() + self.state.waiting() + self.state.legacy.given;
@@ -224,7 +226,7 @@ impl Judge<'_> {
                 let detail = format!("a legacy consumer with {before} available");
                 self.found("S1 available Pods below the floor by our delete", detail);
             }
-            if is_step && self.state.paused {
+            if wanted > 0 && ours + self.state.legacy.given < wanted && self.state.paused {
                 self.found("S9 a legacy consumer is taken while paused", String::new());
             }
         }
