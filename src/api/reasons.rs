@@ -73,6 +73,9 @@ reasons! {
     Healing [Ready False, Reconciling True] =>
         "Look at the message: it names the Pod and why it failed. The failed Pod stays until its replacement is made, so \
          `kubectl logs POD` still shows its end; `status.pods` says how often it failed and when the next try is.",
+    /// Pods that are older than `rollout.restartAt` are being made again, no more at a time than `maxUnavailable` allows.
+    Restarting [Ready False, Reconciling True] =>
+        "Wait. To hold it: set `spec.rollout.paused`; to end it: take `spec.rollout.restartAt` away.",
     /// Pods are being added or removed because `replicas`, `with_canary` or `suspend` changed.
     Scaling [Ready False, Reconciling True] =>
         "Wait. When it stays, the message says what its Pods wait for: mostly room on the nodes (`kubectl describe pod`).",

@@ -99,7 +99,8 @@ async fn a_pod_with_our_label_that_nobody_answers_for_is_not_gone_around_whateve
         api.put(PIPELINES, pipeline("p", 3, "image:1"));
         sleep(Duration::from_secs(60)).await;
         let said = format!(
-            "creating Pod {name}: the name belongs to Pod {name}, which is not of this operator; it is neither changed nor deleted"
+            "creating Pod {name}: the name belongs to Pod {name}, which is not of this operator; it is neither \
+             changed nor deleted; it is tried again within 5 minutes"
         );
         for type_ in ["Ready", "Applied"] {
             assert_eq!(condition(&api, "p", type_), "False NameCollision");

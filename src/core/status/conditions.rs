@@ -3,9 +3,7 @@
 use jiff::Timestamp;
 
 use crate::api::{Condition, ConditionStatus, ConditionType, Reason};
-use crate::core::health::Verdict;
-use crate::core::names::{Ordinal, WorkloadSet};
-use crate::core::observed::{Observed, PodFacts, PodState};
+use crate::core::observed::Observed;
 use crate::core::plan::{HoldBy, Orders};
 use crate::core::settings::whole_seconds;
 
@@ -36,6 +34,7 @@ pub(super) fn all(
         observed,
         counts,
         state,
+        now,
     };
     ConditionType::ALL
         .iter()
@@ -65,11 +64,13 @@ fn previous<'a>(input: &StatusInput<'a>, type_: ConditionType) -> Option<&'a Con
     conditions.find(|condition| condition.type_ == type_.as_str() && condition.observed_generation.is_some())
 }
 
-struct Subject<'a> {
-    input: &'a StatusInput<'a>,
-    observed: &'a Observed,
-    counts: &'a Counts,
-    state: &'a State,
+/// What there is to speak of.
+pub(super) struct Subject<'a> {
+    pub(super) input: &'a StatusInput<'a>,
+    pub(super) observed: &'a Observed,
+    pub(super) counts: &'a Counts,
+    pub(super) state: &'a State,
+    pub(super) now: Timestamp,
 }
 
 impl Subject<'_> {
@@ -150,9 +151,12 @@ impl Subject<'_> {
             .map(ToString::to_string)
             .unwrap_or_default();
         let mut message = format!(
-            "revision {revision}: {} of {} pods updated",
-            self.counts.updated, self.counts.wanted
+            "revision {revision}: {} of {} pods updated, {} of them available",
+            self.counts.updated, self.counts.wanted, self.counts.updated_available
         );
+        if let Some(cause) = self.unwell_update() {
+            message = format!("{message}; {cause}");
+        }
         let mut said = Said {
             status,
             reason,
@@ -218,14 +222,16 @@ impl Subject<'_> {
         said(true, self.state.reason, &self.message())
     }
 
-    /// What there is to say of a pipeline that is not as it should be. That time ran out is no cause; the Pods are.
+    /// What there is to say of a pipeline that is not as it should be.
     fn message(&self) -> String {
-        match &self.state.message {
-            Some(message) if self.state.reason == Reason::ProgressDeadlineExceeded => {
-                format!("{message}; {}", self.root_cause())
-            }
+        let message = match &self.state.message {
+            Some(message) if self.state.tells_the_cause() => format!("{message}; {}", self.root_cause()),
             Some(message) => message.clone(),
             None => self.root_cause(),
+        };
+        match &self.state.attention {
+            Some(attention) => format!("{message}; {attention}"),
+            None => message,
         }
     }
 
@@ -242,126 +248,6 @@ impl Subject<'_> {
             reason: reason.copied().unwrap_or(Reason::AsExpected),
             message: before.map_or(otherwise, |before| before.message.as_str()).to_owned(),
         }
-    }
-
-    /// How many Pods are not ready, with the worst of their causes and how many share it.
-    fn root_cause(&self) -> String {
-        let wanted = self.counts.wanted;
-        let missing = self.missing();
-        let mut causes: Vec<_> = missing
-            .iter()
-            .map(|place| (cause(self.observed, *place), *place))
-            .collect();
-        causes.sort_by_key(|(cause, place)| (cause.rank, *place));
-        let Some((worst, (set, ordinal))) = causes.first() else {
-            return self.all_ready();
-        };
-        let similar = causes.iter().filter(|(cause, _)| cause.reason == worst.reason).count() - 1;
-        let similar = if similar > 0 {
-            format!(" (+{similar} similar)")
-        } else {
-            String::new()
-        };
-        let who = match set {
-            WorkloadSet::Canary => "canary".to_owned(),
-            WorkloadSet::Primary => format!("ordinal {ordinal}"),
-        };
-        format!(
-            "{}/{wanted} pods not ready: {who} {}{similar}",
-            missing.len(),
-            worst.words()
-        )
-    }
-
-    /// What a pipeline waits for whose places all have a Ready Pod: first the successor in a hand-over.
-    fn all_ready(&self) -> String {
-        let (updated, wanted, total) = (self.counts.updated, self.counts.wanted, self.counts.total);
-        let update = self.input.facts.update_revision.as_ref();
-        let waits = |pod: &&PodFacts| {
-            !pod.ready && pod.revision.as_ref() == update && matches!(pod.state, PodState::Live | PodState::Ended)
-        };
-        if let Some(successor) = self.observed.pods.iter().filter(waits).min_by_key(|pod| rank(pod)) {
-            let cause = cause_of(successor);
-            let name = &successor.name;
-            return format!(
-                "{wanted} of {wanted} pods ready, but not {name}, which is to take over: {}",
-                cause.words()
-            );
-        }
-        if total > wanted {
-            return format!("{wanted} pods wanted, {total} there");
-        }
-        match wanted - self.counts.available {
-            young if young > 0 => {
-                format!("{updated} of {wanted} pods updated, all ready, {young} not yet for minReadySeconds")
-            }
-            _ => format!("{updated} of {wanted} pods updated, all ready"),
-        }
-    }
-
-    /// The wanted places without a Ready Pod.
-    fn missing(&self) -> Vec<(WorkloadSet, Ordinal)> {
-        let Some(wanted) = self.input.wanted else {
-            return Vec::new();
-        };
-        let ready = |place| {
-            self.observed
-                .pods
-                .iter()
-                .any(|pod| pod.ready && pod.place == Some(place))
-        };
-        WorkloadSet::ALL
-            .into_iter()
-            .flat_map(|set| Ordinal::all(wanted.count(set)).map(move |ordinal| (set, ordinal)))
-            .filter(|place| !ready(*place))
-            .collect()
-    }
-}
-
-/// Why a place has no Ready Pod; the lower the rank the more it wants a person.
-struct Cause {
-    rank: u8,
-    reason: String,
-    message: Option<String>,
-}
-
-impl Cause {
-    fn words(&self) -> String {
-        let message = self.message.as_deref().map(|message| format!(": {}", message.trim()));
-        format!("{}{}", self.reason, message.unwrap_or_default())
-    }
-}
-
-fn rank(pod: &PodFacts) -> u8 {
-    match (&pod.health.verdict, pod.health.permanent, pod.health.report) {
-        (_, true, _) => 0,
-        (Verdict::Failed(_) | Verdict::Stuck, _, _) => 1,
-        (_, _, true) => 2,
-        (Verdict::Terminating, _, _) => 4,
-        _ => 3,
-    }
-}
-
-fn cause_of(pod: &PodFacts) -> Cause {
-    Cause {
-        rank: rank(pod),
-        reason: pod.health.verdict.reason().unwrap_or("NotReady").to_owned(),
-        message: pod.health.message.clone(),
-    }
-}
-
-fn cause(observed: &Observed, place: (WorkloadSet, Ordinal)) -> Cause {
-    let pods = observed
-        .pods
-        .iter()
-        .filter(|pod| pod.place == Some(place) && pod.state != PodState::Gone);
-    match pods.min_by_key(|pod| (rank(pod), &pod.name)) {
-        Some(pod) => cause_of(pod),
-        None => Cause {
-            rank: 5,
-            reason: "has no Pod".to_owned(),
-            message: None,
-        },
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Counts {
     pub(super) ready: i32,
     /// Places with one of the spec's revision.
     pub(super) updated: i32,
+    /// Places with one of the spec's revision that is available.
+    pub(super) updated_available: i32,
     /// Places with an available one.
     pub(super) available: i32,
     /// Pods that are being deleted and have not ended.
@@ -45,6 +47,7 @@ impl Counts {
             total: with_legacy(places(observed, |_| true), observed.legacy.live()),
             ready: with_legacy(places(observed, |pod| pod.ready), available),
             updated: places(observed, is_updated),
+            updated_available: places(observed, |pod| is_updated(pod) && pod.is_available()),
             available: with_legacy(places(observed, PodFacts::is_available), available),
             terminating: number(terminating.count()),
             wanted: number(wanted),

@@ -3,11 +3,14 @@
 //! Must never say what was planned: it takes the `Outcome` of the writes, and no action that has no result. An unchanged
 //! world yields an equal status, so that nothing is written.
 
+mod attention;
+mod causes;
 mod conditions;
 mod counts;
 mod pods;
 mod refusal;
 mod state;
+mod upkeep;
 
 use std::collections::BTreeMap;
 

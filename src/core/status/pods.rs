@@ -70,7 +70,8 @@ fn of_set(input: &StatusInput<'_>, observed: &Observed, set: Option<WorkloadSet>
     }
 }
 
-fn report(input: &StatusInput<'_>, pod: &PodFacts, with_set: bool, now: Timestamp) -> PodReport {
+/// How often a Pod failed in a row, with those before it in its place, and when it is made again if that is later.
+pub(super) fn tries(input: &StatusInput<'_>, pod: &PodFacts, now: Timestamp) -> (u32, Option<Timestamp>) {
     let failures = if pod.health.replace {
         failures_after(pod, input.settings)
     } else {
@@ -80,6 +81,11 @@ fn report(input: &StatusInput<'_>, pod: &PodFacts, with_set: bool, now: Timestam
     let next = failed
         .then(|| next_try(pod, failures, input.settings))
         .filter(|at| *at > now);
+    (failures, next)
+}
+
+fn report(input: &StatusInput<'_>, pod: &PodFacts, with_set: bool, now: Timestamp) -> PodReport {
+    let (failures, next) = tries(input, pod, now);
     PodReport {
         name: pod.name.clone(),
         ready: pod.ready,

@@ -5,6 +5,9 @@ use crate::core::plan::{Action, ActionResult, HoldBy};
 
 use super::StatusInput;
 
+/// The longest wait of what was refused. It stands before the API server's words, so that it is never cut off.
+const AGAIN: &str = "is tried again within 5 minutes";
+
 /// The first thing that could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -38,15 +41,16 @@ impl Refusal {
         let (reason, message) = match result {
             ActionResult::Done | ActionResult::AlreadyOurs | ActionResult::Skipped => return None,
             ActionResult::NotOurs { holder } => {
-                let message = format!("{what}: the name belongs to {holder}; it is neither changed nor deleted");
+                let message =
+                    format!("{what}: the name belongs to {holder}; it is neither changed nor deleted; it {AGAIN}");
                 (Reason::NameCollision, message)
             }
             ActionResult::Refused { code, message, .. } => {
                 let reason = refused(*code, message);
-                (reason, format!("{what} was refused ({code}): {message}"))
+                (reason, format!("{what} was refused ({code}), {AGAIN}: {message}"))
             }
             ActionResult::Unavailable { message } => {
-                let message = format!("{what} could not be sent: {message}; it is tried again");
+                let message = format!("{what} could not be sent: {message}; it is tried again within 30 s");
                 (Reason::ApiUnavailable, message)
             }
         };

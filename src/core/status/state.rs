@@ -3,14 +3,13 @@
 use jiff::Timestamp;
 
 use crate::api::{ConditionStatus, Reason};
-use crate::core::health::Verdict;
 use crate::core::names::Revision;
 use crate::core::observed::{Claim, NamespaceState, Observed, Owner, PodFacts, PodState};
 use crate::core::plan::{HoldBy, Phase};
 
-use super::StatusInput;
 use super::counts::Counts;
 use super::refusal::Refusal;
+use super::{StatusInput, attention, upkeep};
 
 /// How a pipeline is, as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +24,8 @@ pub(super) struct State {
     pub(super) message: Option<String>,
     /// What the API server refused.
     pub(super) refusal: Option<Refusal>,
+    /// Which Pods only a person can help, where the rest does not say so.
+    pub(super) attention: Option<String>,
 }
 
 /// Which way `Ready`, `Reconciling` and `Stalled` stand.
@@ -43,7 +44,7 @@ impl State {
     pub(super) fn of(input: &StatusInput<'_>, observed: &Observed, counts: &Counts, now: Timestamp) -> Self {
         let state = blocked(input, observed).or_else(|| legacy(input, observed, now));
         let state = state.or_else(|| moving(input, observed, now));
-        let mut state = state.unwrap_or_else(|| rollout(input, observed, counts));
+        let mut state = state.unwrap_or_else(|| rollout(input, observed, counts, now));
         state.refusal = Refusal::of(input);
         if let Some(refusal) = state.refusal.clone().filter(|_| !state.is_blocked()) {
             state.message = Some(refusal.message.clone());
@@ -53,6 +54,7 @@ impl State {
                 _ => Mode::Stalled,
             };
         }
+        state.attention = state.attention(input, observed);
         state
     }
 
@@ -65,6 +67,20 @@ impl State {
                 | Reason::LegacyUnreadable
                 | Reason::LegacyOperatorRunning
         )
+    }
+
+    /// Whether what `Ready` says ends with the cause that keeps Pods from being ready. That time ran out, or that a person
+    /// holds the rollout, is no cause.
+    pub(super) const fn tells_the_cause(&self) -> bool {
+        self.message.is_none() || matches!(self.reason, Reason::ProgressDeadlineExceeded | Reason::RolloutPaused)
+    }
+
+    fn attention(&self, input: &StatusInput<'_>, observed: &Observed) -> Option<String> {
+        let stuck = attention::stuck(input, observed).filter(|_| self.reason != Reason::StuckTerminating);
+        let told = self.tells_the_cause() || input.pipeline.deleting;
+        let permanent = attention::permanent(observed).filter(|_| !told);
+        let said: Vec<_> = permanent.into_iter().chain(stuck).collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 
     /// Whether something else than a refusal is said to be the cause.
@@ -80,6 +96,7 @@ fn working(reason: Reason) -> State {
         progressing: Some((ConditionStatus::True, Reason::RolloutProgressing)),
         message: None,
         refusal: None,
+        attention: None,
     }
 }
 
@@ -155,7 +172,7 @@ fn deleting(observed: &Observed) -> String {
 }
 
 /// Where the rollout stands.
-fn rollout(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> State {
+fn rollout(input: &StatusInput<'_>, observed: &Observed, counts: &Counts, now: Timestamp) -> State {
     let suspended = input.wanted.is_some_and(|wanted| wanted.suspend);
     match input.facts.phase {
         Phase::Suspended => none_wanted(suspended, counts),
@@ -168,7 +185,7 @@ fn rollout(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> Sta
         Phase::RolledBack => failed(input, Reason::RolledBack),
         Phase::Paused => State {
             progressing: Some((ConditionStatus::Unknown, Reason::RolloutPaused)),
-            ..stalled(Reason::RolloutPaused, None)
+            ..stalled(Reason::RolloutPaused, held_back(input, observed, now))
         },
         // (of a spec that cannot be rendered, see above)
         Phase::Stalled => failed(input, Reason::ProgressDeadlineExceeded),
@@ -177,7 +194,7 @@ fn rollout(input: &StatusInput<'_>, observed: &Observed, counts: &Counts) -> Sta
             message: hold_message(input, HoldBy::GateAnalysis),
             ..working(Reason::AwaitingAnalysis)
         },
-        Phase::Progressing => progressing(input, observed),
+        Phase::Progressing => progressing(input, observed, now),
     }
 }
 
@@ -211,16 +228,11 @@ fn failed(input: &StatusInput<'_>, reason: Reason) -> State {
 }
 
 /// Rolling out, healing or scaling; with what only a person can help first.
-fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
+fn progressing(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> State {
     let predecessor = observed
         .pods
         .iter()
         .any(|pod| pod.owner == Owner::Predecessor && pod.state != PodState::Gone);
-    let stuck = |pod: &PodFacts| pod.health.verdict == Verdict::Stuck && !pod.health.replace;
-    let kept = input
-        .wanted
-        .is_some_and(|wanted| wanted.policy == crate::api::PodReplacementPolicy::Failed);
-    let is_stuck = |pod: &&PodFacts| pod.health.verdict == Verdict::Stuck && (kept || stuck(pod));
     let progress = Some((ConditionStatus::True, Reason::RolloutProgressing));
     if observed.pods.iter().any(|pod| pod.is_live() && pod.health.permanent) {
         return State {
@@ -228,11 +240,7 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
             ..stalled(Reason::PermanentPodFailure, None)
         };
     }
-    if let Some(pod) = observed.pods.iter().find(is_stuck) {
-        let message = format!(
-            "Pod {} does not end, and its place stays empty until it has; if its node is gone for good: kubectl delete pod {} --grace-period=0 --force",
-            pod.name, pod.name
-        );
+    if let Some(message) = attention::stuck(input, observed) {
         return State {
             progressing: progress,
             ..stalled(Reason::StuckTerminating, Some(message))
@@ -254,10 +262,26 @@ fn progressing(input: &StatusInput<'_>, observed: &Observed) -> State {
     if new || observed.pods.iter().any(rolls) {
         return working(Reason::RollingOut);
     }
-    let again = |pod: &PodFacts| pod.health.report || (pod.failures > 0 && !pod.ready);
-    let broken = |pod: &PodFacts| pod.state == PodState::Ended || (pod.is_live() && again(pod));
-    let healing = observed.pods.iter().any(broken);
-    working(if healing { Reason::Healing } else { Reason::Scaling })
+    working(upkeep::reason(input, observed, now))
+}
+
+/// What would be done if `rollout.paused` were not set.
+fn held_back(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<String> {
+    let update = input.facts.update_revision.as_ref()?;
+    let (updated, outdated): (Vec<&PodFacts>, Vec<&PodFacts>) = observed
+        .pods
+        .iter()
+        .filter(|pod| pod.is_live())
+        .partition(|pod| pod.revision.as_ref() == Some(update));
+    let stale = updated.iter().filter(|pod| upkeep::is_stale(input, pod, now)).count();
+    let mut held = Vec::new();
+    if !outdated.is_empty() {
+        held.push(format!("{} pods are not moved to revision {update}", outdated.len()));
+    }
+    if stale > 0 {
+        held.push(format!("{stale} pods older than restartAt are not restarted"));
+    }
+    (!held.is_empty()).then(|| format!("rollout.paused is set: {}", held.join(", ")))
 }
 
 /// How far the move from the Python operator, or from another namespace, is; `None` when it is over, or waits for

@@ -148,7 +148,7 @@ fn what_the_api_server_refuses_reaches_the_status_in_its_words() {
     assert_eq!(quota.0, "False/QuotaExceeded True/RolloutProgressing False True True");
     assert_eq!(
         quota.2,
-        "creating Pod svc-1-0 was refused (403): pods \"svc-1-0\" is forbidden: exceeded quota: compute"
+        "creating Pod svc-1-0 was refused (403), is tried again within 5 minutes: pods \"svc-1-0\" is forbidden: exceeded quota: compute"
     );
     assert_eq!(quota.3, 1, "a Pod that was refused is not counted");
     assert_eq!(
@@ -187,8 +187,7 @@ fn an_object_of_somebody_else_under_our_name_is_a_collision() {
         scene.row(5),
         "False/NameCollision True/RolloutProgressing False True True"
     );
-    let expected =
-        "creating Pod svc-1-0: the name belongs to a Pod that no pipeline owns; it is neither changed nor deleted";
+    let expected = "creating Pod svc-1-0: the name belongs to a Pod that no pipeline owns; it is neither changed nor deleted; it is tried again within 5 minutes";
     assert_eq!(scene.ready(5), expected);
 }
 

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod legacy;
+mod messages;
 mod notices;
 mod numbers;
 mod table;

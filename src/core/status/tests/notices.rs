@@ -41,7 +41,7 @@ fn what_the_api_server_refuses_is_told_when_it_begins_and_again_after_it_went_we
             message: text.to_owned(),
         };
         let refused = scene.status(5);
-        let expected = format!("creating Pod svc-1-0 was refused ({code}): {text}");
+        let expected = format!("creating Pod svc-1-0 was refused ({code}), is tried again within 5 minutes: {text}");
         assert_eq!(told(&well, &refused), [(reason, expected.clone())]);
         assert_eq!(told(&refused, &scene.status(9)), [], "told once");
         assert_eq!(told(&refused, &well), []);

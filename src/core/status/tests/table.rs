@@ -218,7 +218,10 @@ fn a_refusal_does_not_hide_that_time_ran_out() {
         "False/ApiRejected False/ProgressDeadlineExceeded False True True"
     );
     let said = condition(&scene.status(600), "Progressing").message.clone();
-    assert!(said.contains("was refused (422): no"), "{said}");
+    assert!(
+        said.contains("was refused (422), is tried again within 5 minutes: no"),
+        "{said}"
+    );
 }
 
 /// What kstatus (sigs.k8s.io/cli-utils, pkg/kstatus/status) makes of an object with conditions, by its rules in their
