@@ -7,7 +7,7 @@ use crate::core::names::Revision;
 use crate::core::observed::PodFacts;
 
 use super::backoff;
-use super::decision::{CreateReason, DeleteReason};
+use super::decision::{CreateReason, DeleteReason, Replaced};
 use super::fleet::{Place, Slot, is_wanted};
 use super::hand_over;
 use super::legacy;
@@ -84,8 +84,12 @@ pub(super) fn fill(pass: &mut Pass<'_>, place: Place, revision: &Revision, befor
         Before::Deleted(pod) => Some(backoff::carried(pass, pod, revision)),
         Before::Ended(pod) => backoff::due(pass, Some(pod), revision),
     };
+    let replaces = match before {
+        Before::Deleted(pod) | Before::Ended(pod) => Some(Replaced::of(pod)),
+        Before::Nothing | Before::Left(_) => None,
+    };
     if let Some(failures) = failures {
-        pass.create(place, revision, failures, why);
+        pass.create(place, revision, failures, why, replaces);
     }
 }
 
