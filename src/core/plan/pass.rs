@@ -115,7 +115,9 @@ impl<'a> Pass<'a> {
     pub(super) fn remove_ended(&mut self, place: Place, keep: usize, why: DeleteReason) {
         let removed: Vec<_> = self.change(place, |slot| {
             let count = slot.ended.len().saturating_sub(keep);
-            slot.ended.drain(..count).collect()
+            let removed: Vec<_> = slot.ended.drain(..count).collect();
+            slot.removed = removed.last().and_then(|pod| pod.seen).or(slot.removed);
+            removed
         });
         self.actions.extend(removed.iter().map(|pod| delete_of(pod, why)));
     }

@@ -127,6 +127,19 @@ fn the_words_of_a_kubelet_cut_nothing_off_that_follows_them() {
 }
 
 #[test]
+fn an_eviction_in_a_hand_over_is_told_of() {
+    let pods = vec![evicted(pod("svc-0-0", 'a')), pod("svc-0-1", 'b').waits("Pending")];
+    let case = case(1, 'b', pods);
+    assert_eq!(case.actions(60), "-svc-0-0 +svc-0-2=a");
+    let text = "Evicted: The node was low on resource: memory.; Pod svc-0-0 was ended for its node's sake, which counts as \
+                no failure, and Pod svc-0-2 takes its place";
+    assert_eq!(
+        of_actions(&case.decide(60)),
+        [(NoticeReason::PodReplaced, text.to_owned())]
+    );
+}
+
+#[test]
 fn an_abort_with_nothing_to_go_back_to_has_no_effect() {
     let without_effect = |current: Option<char>| {
         let pods = vec![pod("svc-0-0", 'b').waits("Pending")];
