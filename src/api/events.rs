@@ -45,7 +45,8 @@ macro_rules! event_reasons {
 event_reasons! {
     /// A new revision is being rolled out.
     RolloutStarted Normal => "Nothing.",
-    /// The canary is good, and the primary Pods follow.
+    /// The canary is good, or a person opened the gate with the annotation `promote`; the primary Pods follow. The note says
+    /// which.
     CanaryPromoted Normal => "Nothing.",
     /// Every Pod is of the new revision and available.
     RolloutCompleted Normal => "Nothing.",
@@ -53,7 +54,8 @@ event_reasons! {
     RolloutPaused Normal => "To go on, set `spec.rollout.paused` to false.",
     /// The rollout is held no longer, or a failed revision may try again.
     RolloutResumed Normal => "Nothing.",
-    /// A failed Pod was replaced; the note says how many failed in a row at its place.
+    /// A Pod that failed, or was evicted or lost with its node, was replaced. The note begins with why, and says how many
+    /// failed in a row at its place; one that ended for its node's sake counts as none.
     PodReplaced Normal =>
         "Nothing for one. When it repeats, look at `Ready` and at the logs of the failed Pod, which stays until it is replaced.",
     /// A Pod did not end within its grace and 10 minutes, and was deleted with grace period 0.
@@ -62,6 +64,9 @@ event_reasons! {
          replacement. `podReplacementPolicy: Failed` never forces.",
     /// The consumers of a Deployment of the Python operator run as Pods of this operator, and the Deployment is deleted.
     LegacyWorkloadRemoved Normal => "Nothing.",
+    /// No Pod of the revision became available, and no gate opened, for `progressDeadlineSeconds`, and it is not sent back:
+    /// `onFailure` is `Pause`, or there is no other revision to go back to.
+    ProgressDeadlineExceeded Warning => "As for the reason [ProgressDeadlineExceeded](#progressdeadlineexceeded).",
     /// The revision failed, and holds where it stands.
     RolloutFailed Warning => "As for the reason [RolloutFailed](#rolloutfailed).",
     /// The revision failed or was aborted, and the Pods go back to the current one.
@@ -85,8 +90,9 @@ event_reasons! {
     Forbidden Warning => "As for the reason [Forbidden](#forbidden).",
     /// A quota of the workload namespace is used up.
     QuotaExceeded Warning => "As for the reason [QuotaExceeded](#quotaexceeded).",
-    /// One of the annotations `promote`, `abort` and `resume` has a value that cannot be read, and does nothing.
+    /// One of the annotations `promote`, `abort` and `resume` does nothing: its value cannot be read, or it is an `abort`
+    /// while no revision has completed yet, or a `resume` with a time before the failure.
     OrderIgnored Warning =>
-        "The note has the annotation and the shape that is expected. Write it again with `kubectl annotate --overwrite`; \
-         REVISION is `status.updateRevision`.",
+        "The note has the annotation and why, or the shape that is expected. Write it again with \
+         `kubectl annotate --overwrite`; REVISION is `status.updateRevision`. A first deployment is mended by an edit.",
 }

@@ -215,6 +215,7 @@ mod tests {
             revision: revision('a'),
             failures: 0,
             why: CreateReason::Missing,
+            replaces: None,
         };
         ledger.creating(&plan, at(0));
         ledger

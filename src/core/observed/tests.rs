@@ -93,6 +93,7 @@ fn plan(name: &str) -> PodPlan {
         revision: revision('a'),
         failures: 2,
         why: CreateReason::Missing,
+        replaces: None,
     }
 }
 

@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::core::names::{PodName, Revision, WorkloadSet};
+use crate::core::observed::PodFacts;
 
 use super::facts::Facts;
 use super::notices::Notice;
@@ -121,6 +122,32 @@ pub struct PodPlan {
     pub failures: u32,
     /// Why it is made.
     pub why: CreateReason,
+    /// The Pod that failed and whose place it takes; `None` when there is none.
+    pub replaces: Option<Replaced>,
+}
+
+/// A Pod that failed, or was ended for its node's sake, and is replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// Its name.
+    pub name: String,
+    /// Why, in a word of the kubelet, as the status names it.
+    pub reason: String,
+    /// Why, in a sentence of the kubelet.
+    pub message: Option<String>,
+    /// Whether it ended by no fault of its own, so that it counts as no failure.
+    pub disruption: bool,
+}
+
+impl Replaced {
+    pub(super) fn of(pod: &PodFacts) -> Self {
+        Self {
+            name: pod.name.clone(),
+            reason: pod.health.verdict.reason().unwrap_or_default().to_owned(),
+            message: pod.health.message.clone(),
+            disruption: pod.health.disruption,
+        }
+    }
 }
 
 /// A Deployment of the Python operator to be claimed.

@@ -7,7 +7,7 @@ use crate::core::names::Revision;
 use crate::core::observed::PodFacts;
 
 use super::backoff;
-use super::decision::{CreateReason, DeleteReason};
+use super::decision::{CreateReason, DeleteReason, Replaced};
 use super::fleet::{Place, Slot, is_wanted};
 use super::hand_over;
 use super::legacy;
@@ -84,8 +84,17 @@ pub(super) fn fill(pass: &mut Pass<'_>, place: Place, revision: &Revision, befor
         Before::Deleted(pod) => Some(backoff::carried(pass, pod, revision)),
         Before::Ended(pod) => backoff::due(pass, Some(pod), revision),
     };
+    let replaces = match before {
+        Before::Deleted(pod) | Before::Ended(pod) => Some(pod),
+        // The old Pod of a hand-over that ended beside its successor is removed by now.
+        Before::Nothing | Before::Left(_) => {
+            let removed = pass.fleet.slot(place).and_then(|slot| slot.removed);
+            removed.filter(|pod| why == CreateReason::HandOver && pod.revision.as_ref() == Some(revision))
+        }
+    };
+    let replaces = replaces.map(Replaced::of);
     if let Some(failures) = failures {
-        pass.create(place, revision, failures, why);
+        pass.create(place, revision, failures, why, replaces);
     }
 }
 

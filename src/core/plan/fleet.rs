@@ -61,6 +61,8 @@ pub(super) struct Slot<'a> {
     pub(super) replaced: Option<&'a PodFacts>,
     /// The latest of the Pods that are being deleted; its replacement carries its failures on.
     pub(super) leaving: Option<&'a PodFacts>,
+    /// The latest ended Pod that this pass removes. Nothing is decided from it; it is told of when it is replaced.
+    pub(super) removed: Option<&'a PodFacts>,
 }
 
 impl<'a> Slot<'a> {

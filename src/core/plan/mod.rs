@@ -43,11 +43,12 @@ use stand::{Stand, Trial};
 
 pub use backoff::{failures_after, next_try};
 pub use decision::{
-    Action, ClaimLegacy, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan, ScaleLegacy,
+    Action, ClaimLegacy, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan, Replaced, ScaleLegacy,
 };
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 pub use notices::Notice;
 pub use outcome::{ActionResult, Outcome};
+pub(crate) use wanted::BEFORE_THE_FAILURE;
 pub use wanted::{Bases, Orders, Wanted};
 
 /// What the analyses of a pipeline say of its update revision, all of them together.
@@ -134,7 +135,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let stale = input.previous.observed_generation != input.pipeline.generation && !actions.is_empty();
     Decision {
         facts_first: stale || changed(&before, &facts),
-        notices: notices::of_facts(&before, &facts),
+        notices: notices::of_facts(&before, &facts, &orders, input.observed),
         wake_after: wake_after(&wakes, &actions, now),
         facts,
         actions,

@@ -10,7 +10,7 @@ use crate::core::names::{Generation, Ordinal, PodName, Revision, WorkloadSet};
 use crate::core::observed::{Observed, Owner, PodFacts};
 use crate::core::settings::Settings;
 
-use super::decision::{Action, CreateReason, DeleteReason, PodDelete, PodPlan};
+use super::decision::{Action, CreateReason, DeleteReason, PodDelete, PodPlan, Replaced};
 use super::fleet::{Fleet, Member, Numbers, Place, Slot};
 use super::goal::Goal;
 use super::legacy::Books;
@@ -115,7 +115,9 @@ impl<'a> Pass<'a> {
     pub(super) fn remove_ended(&mut self, place: Place, keep: usize, why: DeleteReason) {
         let removed: Vec<_> = self.change(place, |slot| {
             let count = slot.ended.len().saturating_sub(keep);
-            slot.ended.drain(..count).collect()
+            let removed: Vec<_> = slot.ended.drain(..count).collect();
+            slot.removed = removed.last().and_then(|pod| pod.seen).or(slot.removed);
+            removed
         });
         self.actions.extend(removed.iter().map(|pod| delete_of(pod, why)));
     }
@@ -132,7 +134,14 @@ impl<'a> Pass<'a> {
 
     /// Makes a Pod at a place; nothing happens where the place has no name. The ended Pods there are removed after it,
     /// so that their logs can be read until then.
-    pub(super) fn create(&mut self, place: Place, revision: &Revision, failures: u32, why: CreateReason) {
+    pub(super) fn create(
+        &mut self,
+        place: Place,
+        revision: &Revision,
+        failures: u32,
+        why: CreateReason,
+        replaces: Option<Replaced>,
+    ) {
         let Place::At(set, ordinal) = place else { return };
         let Some(name) = self.next_name(set, ordinal) else {
             return;
@@ -155,6 +164,7 @@ impl<'a> Pass<'a> {
             revision: revision.clone(),
             failures,
             why,
+            replaces,
         }));
         self.remove_ended(place, 0, DeleteReason::Failed);
     }
@@ -173,6 +183,7 @@ impl<'a> Pass<'a> {
             revision: self.goal.wanted.clone(),
             failures: 0,
             why: CreateReason::Missing,
+            replaces: None,
         }));
     }
 

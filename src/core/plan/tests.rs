@@ -3,6 +3,7 @@
 
 mod first_and_healing;
 mod legacy;
+mod notices;
 mod objects;
 mod orders;
 mod rollout;

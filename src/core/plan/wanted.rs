@@ -11,6 +11,8 @@ use crate::api::rollout::{OnFailure, PodReplacementPolicy};
 use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, base_name};
 use crate::core::settings::whole_seconds;
 
+use super::facts::Facts;
+
 /// What a pipeline's spec asks of its Pods.
 #[allow(clippy::struct_excessive_bools, reason = "they are the switches of the spec")]
 #[derive(Clone, Debug, PartialEq)]
@@ -204,7 +206,35 @@ impl Orders {
         });
         unreadable.collect()
     }
+
+    /// The annotations that can be read, are for the spec's revision, and do nothing all the same, a sentence each.
+    #[must_use]
+    pub fn without_effect(&self, facts: &Facts) -> Vec<String> {
+        let update = facts.update_revision.as_ref();
+        let first = self
+            .abort
+            .as_ref()
+            .filter(|of| Some(*of) == update && facts.current_revision.is_none());
+        let first = first.map(|revision| {
+            format!(
+                "annotation {ANNOTATION_ABORT} is ignored: no revision has completed yet to which the Pods of revision \
+                 {revision} could go back"
+            )
+        });
+        let late = self.resume.as_ref().zip(facts.failed.as_ref());
+        let late = late.filter(|((of, time), failed)| *of == failed.revision && *time < failed.at);
+        let late = late.map(|((revision, time), failed)| {
+            format!(
+                "annotation {ANNOTATION_RESUME} is ignored: its time {time} {BEFORE_THE_FAILURE} of revision {revision} at {}",
+                failed.at
+            )
+        });
+        first.into_iter().chain(late).collect()
+    }
 }
+
+/// What a sentence of [`Orders::without_effect`] says of a `resume` that came before the failure.
+pub(crate) const BEFORE_THE_FAILURE: &str = "is before the failure";
 
 /// How much of a value that cannot be read is shown, in characters; an annotation may be 256 KiB long.
 const UNREADABLE_CHARS_MAX: usize = 40;

@@ -11,7 +11,7 @@ use super::counts::Counts;
 use super::state::{Mode, State};
 use super::{StatusInput, cut};
 
-/// Stands between what is said of annotations that cannot be read, and before the rest of the message.
+/// Stands between what is said of annotations that do nothing, and before the rest of the message.
 pub(super) const BETWEEN_ORDERS: &str = "; ";
 
 /// What a condition says, without the times.
@@ -175,12 +175,14 @@ impl Subject<'_> {
         Said { message, ..said }
     }
 
-    /// Whether the spec or a failure holds the rollout; and, first, what was meant for it and cannot be read.
+    /// Whether the spec or a failure holds the rollout; and, first, what was meant for it and does nothing.
     fn rollout_paused(&self) -> Said {
         let mut said = self.held();
-        let unreadable = Orders::unreadable(&self.input.pipeline.annotations);
-        if !unreadable.is_empty() {
-            let first = unreadable.join(BETWEEN_ORDERS);
+        let annotations = &self.input.pipeline.annotations;
+        let mut ignored = Orders::unreadable(annotations);
+        ignored.extend(Orders::read(annotations).without_effect(self.input.facts));
+        if !ignored.is_empty() {
+            let first = ignored.join(BETWEEN_ORDERS);
             said.message = [first, said.message].join(BETWEEN_ORDERS);
         }
         said

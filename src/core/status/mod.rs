@@ -22,7 +22,7 @@ use crate::api::{Condition, ConditionType, NoticeReason, Reason, StreamingPipeli
 
 use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
-use super::plan::{Action, Facts, Hold, Notice, Outcome, Phase, Wanted};
+use super::plan::{Action, BEFORE_THE_FAILURE, Facts, Hold, Notice, Outcome, Phase, Wanted};
 use super::settings::Settings;
 
 use counts::Counts;
@@ -125,11 +125,15 @@ fn refused(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -
     })
 }
 
-/// An annotation that cannot be read was not named before. [`conditions`] names them first, so that none is cut off.
+/// An annotation that does nothing was not named before. [`conditions`] names them first, so that none is cut off. A
+/// `resume` that is there when its revision fails did its work before, and is no order for this failure.
 fn ignored(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -> Vec<Notice> {
     let said = |status| condition(status, ConditionType::RolloutPaused).map_or("", |is| is.message.as_str());
     let sentences = said(next).split(conditions::BETWEEN_ORDERS);
     let new = sentences.filter(|sentence| sentence.starts_with("annotation ") && !said(previous).contains(sentence));
+    let failed = |status: &'_ StreamingPipelineStatus| status.rollout.as_ref()?.failed_revision.clone();
+    let fails_now = failed(previous) != failed(next);
+    let new = new.filter(|sentence| !(fails_now && sentence.contains(BEFORE_THE_FAILURE)));
     new.map(|sentence| Notice {
         reason: NoticeReason::OrderIgnored,
         message: sentence.to_owned(),

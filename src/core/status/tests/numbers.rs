@@ -80,6 +80,7 @@ fn what_was_made_and_deleted_is_counted() {
         revision: revision('b'),
         failures: 0,
         why: CreateReason::Missing,
+        replaces: None,
     });
     let deleted = Action::DeletePod(PodDelete {
         name: "svc-0-0".to_owned(),

@@ -152,6 +152,7 @@ impl Product {
             revision: revision(seen.places[hidden.place].revision()),
             failures: 0,
             why: CreateReason::Missing,
+            replaces: None,
         };
         ledger.creating(&plan, at(-30));
         ledger.created(&plan.name.to_string(), &uid(hidden.place, role));
