@@ -253,7 +253,7 @@ impl Teller {
         match stage(self.world.cluster.now) {
             Some(stage) => {
                 pod.stage = stage;
-                pod.stuck = !pod.is_ended();
+                pod.stuck = matches!(stage, Stage::Running { .. });
                 self.world.cluster.put(pod);
             }
             None => self.world.cluster.remove(&name),

@@ -9,6 +9,9 @@ kubelet away; edit b
 unschedulable p0.1; kubelet back
 status current=a available=1 Progressing=RolloutProgressing
 wait 700
-status Progressing=ProgressDeadlineExceeded available=1
+status Progressing=ProgressDeadlineExceeded available=1 Ready~nodes
 policy Failed
     -p0.1
+    -p0.0
+    +p0.2=b
+status current=b available=1
