@@ -45,6 +45,7 @@ pub(crate) fn quality(revision: &str) -> Quality {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Pending,
+    Unschedulable { since: Timestamp },
     PullError { since: Timestamp },
     Running { since: Timestamp },
     Ready { since: Timestamp },
@@ -147,6 +148,7 @@ impl SimPod {
         };
         let (phase, condition, state) = match self.stage {
             Stage::Pending => ("Pending", None, None),
+            Stage::Unschedulable { since } => ("Pending", Some(unschedulable(since)), None),
             Stage::PullError { .. } => ("Pending", None, Some(waiting("ImagePullBackOff"))),
             Stage::Running { since } => ("Running", Some(ready(false, since)), None),
             Stage::Ready { since } => ("Running", Some(ready(true, since)), None),
@@ -170,6 +172,17 @@ impl SimPod {
             container_statuses: Some(state.map(container).into_iter().collect()),
             ..PodStatus::default()
         }
+    }
+}
+
+fn unschedulable(since: Timestamp) -> PodCondition {
+    PodCondition {
+        type_: "PodScheduled".to_owned(),
+        status: "False".to_owned(),
+        reason: Some("Unschedulable".to_owned()),
+        message: Some("0/3 nodes are available".to_owned()),
+        last_transition_time: Some(Time(since)),
+        ..PodCondition::default()
     }
 }
 
@@ -328,6 +341,11 @@ impl Cluster {
     /// Number of events on their way.
     pub(crate) fn behind(&self) -> usize {
         self.events.len()
+    }
+
+    /// Whether the cache shows everything.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.events.is_empty() && self.list.is_none()
     }
 
     /// Tells the operator's cache the next event, sometimes twice. How often; 0 when there was none.

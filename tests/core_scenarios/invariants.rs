@@ -1,6 +1,6 @@
 //! What must never happen, judged at the moment of each write, with numbers of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use streaming_operator::api::{
@@ -114,19 +114,49 @@ pub(crate) fn of_the_world(world: &World) {
         let there = world.cluster.pods.get(&other.name);
         assert_eq!(there, Some(other), "another's Pod is as it was made");
     }
-    let mut live: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for pod in world.pods().filter(|pod| pod.is_live()) {
-        *live.entry(pod.place()).or_default() += 1;
+    let places: BTreeSet<_> = world.pods().map(SimPod::place).collect();
+    for place in places {
+        of_a_place(world, &place);
     }
-    for ((set, ordinal), count) in live {
-        // (a hand-over makes a second one; it was judged when it was made, and a scale up may have come since)
-        let first_primary = set == "primary" && ordinal == "0";
-        let most = match world.spec.policy {
-            PodReplacementPolicy::TerminatingOrFailed if first_primary => 2,
-            _ => 1,
-        };
-        assert!(count <= most, "{count} live Pods of {set} {ordinal}");
+}
+
+/// Two live Pods of an ordinal only while one replica is handed or taken over, and what ends beside them.
+fn of_a_place(world: &World, place: &(String, String)) {
+    let (set, ordinal) = place;
+    let here: Vec<&SimPod> = world.pods().filter(|pod| pod.place() == *place).collect();
+    let live = here.iter().filter(|pod| pod.is_live()).count();
+    let ending = || here.iter().filter(|pod| pod.deleted.is_some() && !pod.is_ended());
+    let only_one = world.spec.policy == PodReplacementPolicy::Failed;
+    let first_primary = set == "primary" && ordinal == "0";
+    let most = if first_primary && !only_one { 2 } else { 1 };
+    assert!(live <= most, "{live} live Pods of {set} {ordinal}");
+    // A scale up ends a hand-over: when nothing is left to do two stay only where another has yet to end.
+    assert!(
+        live < 2 || total(world) <= 1 || !world.seen || ending().count() > 0,
+        "{live} live Pods of {set} {ordinal} stay, and {} are wanted",
+        total(world)
+    );
+    if live == 0 {
+        return;
     }
+    // (people delete as many as they like; where all went, they were all let go at once)
+    let replaced = |why: &DeleteReason| {
+        !matches!(
+            why,
+            DeleteReason::Drain | DeleteReason::ScaleDown | DeleteReason::PipelineDeleted
+        )
+    };
+    let by_us = ending().filter(|pod| world.deleted_for.get(&pod.uid).is_some_and(replaced));
+    let by_us = by_us.count();
+    let most = usize::from(!only_one);
+    assert!(
+        by_us <= most,
+        "{by_us} terminating Pods of {set} {ordinal} beside a live one"
+    );
+    assert!(
+        !only_one || ending().count() == 0,
+        "policy Failed: a live Pod of {set} {ordinal} beside a terminating one"
+    );
 }
 
 pub(crate) fn of_create(world: &World, plan: &PodPlan, decision: &Decision) {

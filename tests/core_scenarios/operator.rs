@@ -70,6 +70,7 @@ impl World {
 
     /// A pass. With `crash` it dies after that many writes, and starts anew.
     pub(crate) fn pass(&mut self, crash: Option<usize>, rng: &mut Rng) -> Pass {
+        let shown = self.cluster.is_shown();
         if self.cluster.behind() > 0 {
             self.tally.note("watch: events come after a pass");
         }
@@ -105,8 +106,12 @@ impl World {
                 invariants::of_any_pod_write(self, &decision);
             }
             let result = self.apply(action, &decision, &outcome, rng);
-            writes += 1;
+            // (a refused create changes nothing: without this the passes of a full quota would never settle)
+            writes += usize::from(result != refused());
             outcome.results.push((action.clone(), result));
+        }
+        if outcome.results.iter().any(|(_, result)| *result == refused()) {
+            self.written.push("refused".to_owned());
         }
         if dies() {
             return self.died("operator: dies after its last write");
@@ -123,6 +128,7 @@ impl World {
         {
             writes += usize::from(self.write_status(&observed, &decision, Some(&outcome)));
         }
+        self.seen = shown && writes == 0 && !self.collides && !self.deleting;
         Pass {
             writes,
             wake_after: decision.wake_after,
@@ -192,6 +198,7 @@ impl World {
             }
             Action::DryRunPod(plan) => self.ledger.dry_run_accepted(&plan.revision),
             Action::CreatePod(_) if is_over(so_far) => return ActionResult::Skipped,
+            Action::CreatePod(_) if self.quota_full => return refused(),
             Action::CreatePod(_) if !self.calm && rng.chance(5) => {
                 self.tally.note("answer: a create is refused");
                 return refused();
@@ -227,6 +234,7 @@ impl World {
     fn delete(&mut self, delete: &PodDelete, rng: &mut Rng) {
         invariants::of_delete(self, delete);
         self.deleted.insert(delete.uid.clone());
+        self.deleted_for.entry(delete.uid.clone()).or_insert(delete.why);
         self.ledger.deleting(&delete.uid);
         let named = || self.cluster.pods.get(&delete.name).map(|pod| pod.uid.clone());
         let uid = match self.defect {

@@ -10,6 +10,7 @@ use crate::world::World;
 
 /// One step: of the operator, of the watch, of the kubelet, of time, a fault, or a person.
 pub(crate) fn step(world: &mut World, rng: &mut Rng) {
+    world.seen = false;
     match rng.below(100) {
         0..30 => {
             let crash = rng.chance(10).then(|| rng.below(6));

@@ -8,10 +8,11 @@
 //! Commands: `replicas N`, `maxUnavailable N`, `minReady N`, `policy Failed`, `onFailure Rollback`, `requireAnalysis`,
 //! `canary on|off`, `create R`, `edit R`, `cannot be rendered`, `pause`, `unpause`, `suspend`, `unsuspend`,
 //! `restart in N`, `promote R`, `abort R`, `resume R`, `order KEY TEXT` (the annotation as it is), `analysis none|pending|passed|failed`, `fail POD`, `lose POD`
-//! (it is deleted and gone), `unready POD` (for good), `kubelet away|back`, `wait N` seconds, `crash` of the operator, and
+//! (it is deleted and gone), `unready POD` and `unschedulable POD` (for good), `quota full|free` (below, `refused` follows
+//! creates that it refused), `kubelet away|back`, `wait N` seconds, `crash` of the operator, and
 //! `legacy [canary|broken|unclaimed] N` (a Deployment of the Python operator of N consumers; below, `legacy:3>2` takes one
 //! off, `claim:legacy=3` claims it, `-legacy` deletes it, `-legacy-map` its ConfigMap, `-marks` takes the finalizers off),
-//! `python applies N`, `status KEY=VALUE ...`. Several that happen at once are divided by `; `. Before `create` they say what is created.
+//! `python applies N`, `status KEY=VALUE ...` (`TYPE~WORD`: the message of that condition has the word). Several that happen at once are divided by `; `. Before `create` they say what is created.
 
 use jiff::{SignedDuration, Timestamp};
 use streaming_operator::api::{Condition, OnFailure, PodReplacementPolicy, meta};
@@ -114,8 +115,13 @@ impl Teller {
 
     /// What of the status is not as it is said to be.
     fn contradicts(&self, pair: &str) -> Option<String> {
-        let (key, expected) = pair.split_once('=').expect("KEY=VALUE");
         let status = &self.world.status;
+        if let Some((type_, word)) = pair.split_once('~') {
+            let said = status.conditions.iter().find(|condition| condition.type_ == type_);
+            let message = said.map(|condition| condition.message.as_str()).unwrap_or_default();
+            return (!message.contains(word)).then(|| format!("{type_} says: {message}"));
+        }
+        let (key, expected) = pair.split_once('=').expect("KEY=VALUE");
         let rollout = status.rollout.clone().unwrap_or_default();
         let short = |revision: Option<&String>| revision.map_or("none", |text| &text[..1]).to_owned();
         let condition = |type_: &str| {
@@ -125,6 +131,9 @@ impl Teller {
         let actual = match key {
             "current" => short(status.current_revision.as_ref()),
             "available" => status.available_replicas.to_string(),
+            "total" => status.total_replicas.to_string(),
+            "terminating" => status.terminating_replicas.to_string(),
+            "maps" => self.config_maps(),
             "phase" => rollout.phase.clone(),
             "gate" => short(rollout.gate_opened_for.as_ref()),
             "failed" => short(rollout.failed_revision.as_ref().map(|failed| &failed.name)),
@@ -132,6 +141,15 @@ impl Teller {
             condition_type => condition(condition_type),
         };
         (actual != expected).then(|| format!("{key}={actual}"))
+    }
+
+    /// The revisions whose ConfigMaps are there, in the order in which they were made.
+    fn config_maps(&self) -> String {
+        let maps = self.world.cluster.config_maps.values();
+        let mut maps: Vec<_> = maps.map(|map| (map.uid.clone(), map.name.clone())).collect();
+        maps.sort();
+        let digits = maps.into_iter().filter_map(|(_, name)| name?.pop());
+        digits.map(String::from).collect::<Vec<_>>().join("+")
     }
 
     fn command(&mut self, words: &[&str], command: &str) {
@@ -167,6 +185,8 @@ impl Teller {
                 })
             }),
             ["unready", pod] => self.hit(pod, |now| Some(Stage::Running { since: now })),
+            ["unschedulable", pod] => self.hit(pod, |now| Some(Stage::Unschedulable { since: now })),
+            ["quota", is] => self.world.quota_full = is == "full",
             ["lose", pod] => self.hit(pod, |_| None),
             ["legacy", ref words @ ..] => self.legacy(words),
             ["python", "applies", count] => self.world.cluster.legacy.apply(count.parse().expect("a number")),
@@ -233,7 +253,7 @@ impl Teller {
         match stage(self.world.cluster.now) {
             Some(stage) => {
                 pod.stage = stage;
-                pod.stuck = !pod.is_ended();
+                pod.stuck = matches!(stage, Stage::Running { .. });
                 self.world.cluster.put(pod);
             }
             None => self.world.cluster.remove(&name),

@@ -7,7 +7,7 @@ use streaming_operator::api::{OnFailure, PodReplacementPolicy, StreamingPipeline
 use streaming_operator::core::in_flight::Ledger;
 use streaming_operator::core::names::{BaseName, PodName, Revision};
 use streaming_operator::core::observed::PipelineFacts;
-use streaming_operator::core::plan::{AnalysisVerdict, PodPlan, Wanted};
+use streaming_operator::core::plan::{AnalysisVerdict, DeleteReason, PodPlan, Wanted};
 use streaming_operator::core::settings::Settings;
 
 use crate::cluster::{ANOTHER, Cluster, SimPod};
@@ -37,8 +37,14 @@ pub(crate) struct World {
     pub(crate) analysis: AnalysisVerdict,
     /// People and faults are done.
     pub(crate) calm: bool,
+    /// No Pod can be created.
+    pub(crate) quota_full: bool,
     /// Uids of the Pods that the operator deleted since it started last.
     pub(crate) deleted: BTreeSet<String>,
+    /// Why the operator deleted Pods, by uid, whether it remembers or not.
+    pub(crate) deleted_for: BTreeMap<String, DeleteReason>,
+    /// A pass that was shown everything had nothing to write, and nothing happened since.
+    pub(crate) seen: bool,
     /// Names given out in this life of the pipeline.
     given_out: BTreeSet<PodName>,
     /// Pods of others as they were made.
@@ -91,7 +97,10 @@ impl World {
             settings: Settings::default(),
             analysis: AnalysisVerdict::None,
             calm: false,
+            quota_full: false,
             deleted: BTreeSet::new(),
+            deleted_for: BTreeMap::new(),
+            seen: false,
             given_out: BTreeSet::new(),
             others: Vec::new(),
             defect: None,

@@ -7,7 +7,7 @@ create a
 cannot be rendered
 lose p1.0
     +p1.1=a
-status available=2 current=a Ready=RenderFailed
+status available=2 current=a Ready=RenderFailed Rendered=RenderFailed Stalled=RenderFailed
 edit b
     -p0.0 +p0.1=b
     -p1.1 +p1.2=b

@@ -13,6 +13,12 @@ analysis passed
     -p0.0 +p0.1=b
 lose c0.1
     +c0.2=a
+status gate=b
+wait 500
+status Progressing=RolloutProgressing
+wait 200
+    -p0.0!
+status Progressing=ProgressDeadlineExceeded gate=b
 kubelet back
     -c0.2 +c0.3=b
     -p1.0 +p1.1=b

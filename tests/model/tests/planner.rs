@@ -5,7 +5,8 @@ fn the_planner_violates_nothing_in_any_state_that_can_be_reached() {
     let report = rollout_model::explore_shortly();
     println!("{}", report.summary());
     assert_eq!(report.violations, Vec::<String>::new());
-    assert!(report.states > 5_000, "only {} states were explored", report.states);
+    // (81,618 when this was written: much fewer, and the list or a configuration no longer says what it did)
+    assert!(report.states > 80_000, "only {} states were explored", report.states);
     // The differences that the crate's documentation explains are all past the deadline.
     for (what, (_, first)) in &report.differences {
         assert!(first.contains("DEADLINE"), "{what}; first at {first}");
