@@ -77,8 +77,8 @@ fn failed(before: &Facts, after: &Facts) -> Option<Notice> {
 
 /// The deadline passed and only holds; one that fails the revision is told of as its failure.
 fn out_of_time(before: &Facts, after: &Facts, observed: &Observed) -> Option<Notice> {
-    let held = |facts: &Facts| facts.holds.iter().find(|hold| hold.by == HoldBy::Deadline).cloned();
-    let hold = held(after).filter(|_| held(before).is_none())?;
+    let of_deadline = |facts: &Facts| facts.holds.iter().find(|hold| hold.by == HoldBy::Deadline).cloned();
+    let hold = of_deadline(after).filter(|_| of_deadline(before).is_none())?;
     let update = after.update_revision.as_ref()?;
     let of_it = |pod: &&PodFacts| pod.owner == Owner::Ours && pod.revision.as_ref() == Some(update);
     let there = |pod: &&PodFacts| matches!(pod.state, PodState::Live | PodState::Ended);
