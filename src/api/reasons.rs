@@ -150,11 +150,11 @@ reasons! {
     LegacyUnreadable [Ready False, Stalled True, Applied False] =>
         "Grant the right that the message names (chart value `settings.legacyNamespace`, or docs/permissions.md); it goes on \
          within 30 s. See docs/migrate.md.",
-    /// The move from the Python operator stops: somebody set or applied its Deployment after this operator had taken
-    /// consumers off it. Most likely the Python operator still runs.
+    /// The move from the Python operator stops: somebody set or applied its Deployment after this operator had claimed it.
+    /// Most likely the Python operator still runs.
     LegacyOperatorRunning [Ready False, Stalled True, Applied False] =>
-        "Stop the Python operator, then say that its numbers are right: `kubectl annotate deployment -n NAMESPACE -l \
-         pipeline.streams.sentry.io/owner-uid --overwrite streams.sentry.io/legacy-replicas=999`. See docs/migrate.md.",
+        "Stop the Python operator, or whatever else applies or scales the Deployment. The move goes on by itself when the \
+         Deployment has been left alone for `settings.legacyGrace`. See docs/migrate.md.",
     /// A Pod waits for something that no replacement can mend, such as a malformed image name.
     PermanentPodFailure [Ready False, Stalled True] =>
         "The message has the Pod and the kubelet's words. Mend the spec; a new revision replaces such a Pod at once.",
