@@ -106,6 +106,17 @@ fn a_deleted_pipeline_holds_on_until_its_other_namespace_is_empty() {
 }
 
 #[test]
+fn a_deleted_pipeline_waits_for_a_pod_whose_create_got_no_answer() {
+    let unknown = pod("svc-1-0", 'a').waits("Pending").with(|pod| pod.uid = String::new());
+    let mut case = steady("a");
+    case.observed.pods.push(unknown.build());
+    case.pipeline.deleting = true;
+    case.pipeline.workload_namespace = "workloads".to_owned();
+    case.pipeline.has_finalizer = true;
+    assert_eq!(case.actions(5), "-svc-0-0 -map:svc-a");
+}
+
+#[test]
 fn in_a_namespace_that_is_not_there_nothing_is_made_and_it_is_looked_at_again() {
     let mut case = steady("a");
     case.observed.pods.clear();
