@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Method, Request, Response, Uri};
+use kube::api::{DeleteParams, Preconditions};
 use kube::client::{Body, ClientBuilder};
 use kube::{Client, Config};
 use tower::{BoxError, Layer, Service};
@@ -46,6 +47,18 @@ fn without_retries(config: &Config) -> Config {
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config
+}
+
+/// `params` for exactly the object with this uid: another one of its name is refused with 409.
+#[must_use]
+pub fn only(params: DeleteParams, uid: &str) -> DeleteParams {
+    DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        }),
+        ..params
+    }
 }
 
 /// An error for people, in one line: what the API server says of a refusal, and of anything else all causes, for the last

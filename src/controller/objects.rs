@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use kube::Api;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ObjectMeta, PartialObjectMetaExt as _, Request};
 use serde::de::DeserializeOwned;
 
@@ -24,6 +24,7 @@ use crate::api::meta::{
     FIELD_MANAGER, FINALIZER, KIND, LABEL_MANAGED_BY, LABEL_OWNER_UID, LABEL_REVISION, MANAGED_BY_VALUE,
 };
 use crate::api::{StoredPipeline, StreamingPipeline};
+use crate::client::only;
 use crate::core::names::Revision;
 use crate::core::observed::PipelineFacts;
 use crate::core::plan::ActionResult;
@@ -186,13 +187,7 @@ async fn delete<K>(ctx: &Context, api: &Api<K>, kind: &str, name: &str, uid: &st
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(uid.to_owned()),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(DeleteParams::default(), uid);
     match ctx
         .ask(&format!("delete {kind} {name}"), api.delete(name, &params))
         .await

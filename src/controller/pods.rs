@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, PostParams};
 use kube::core::{PartialObjectMeta, Request};
 use kube::{Api, Resource};
 
@@ -14,6 +14,7 @@ use super::gather::{View, find_pod};
 use super::owners;
 use crate::api::PodReplacementPolicy;
 use crate::api::meta::FIELD_MANAGER;
+use crate::client::only;
 use crate::core::names::Revision;
 use crate::core::plan::{ActionResult, PodDelete, PodPlan};
 use crate::core::render::{Owner, PodIdentity, pod_from_template};
@@ -94,12 +95,9 @@ pub(super) async fn delete(ctx: &Context, view: &View, delete: &PodDelete) -> Ac
     let is_noted = namespace == view.pipeline.workload_namespace;
     let params = DeleteParams {
         grace_period_seconds: delete.force.then_some(0),
-        preconditions: Some(Preconditions {
-            uid: Some(delete.uid.clone()),
-            resource_version: None,
-        }),
         ..DeleteParams::default()
     };
+    let params = only(params, &delete.uid);
     if is_noted {
         ctx.world.remember(&view.pipeline, |memory| {
             memory.ledger.deleting(&delete.uid);

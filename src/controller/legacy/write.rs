@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde::Serialize;
 
 use super::super::context::Context;
@@ -17,6 +17,7 @@ use crate::api::meta::{
     ANNOTATION_LEGACY_CLAIMED, ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_REPLICAS, ANNOTATION_OWNER_NAME,
     ANNOTATION_OWNER_NAMESPACE, FIELD_MANAGER_LEGACY,
 };
+use crate::client::only;
 use crate::core::observed::legacy::is_mark;
 use crate::core::plan::{ActionResult, ClaimLegacy, ScaleLegacy};
 
@@ -95,10 +96,7 @@ async fn change_deployment(
         ..PatchParams::default()
     };
     let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
-    match ctx.ask(what, api.patch(name, &params, &Patch::Merge(change))).await {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
+    result(ctx.ask(what, api.patch(name, &params, &Patch::Merge(change))).await)
 }
 
 /// Deletes a Deployment; it stays until the garbage collector has removed its Pods.
@@ -110,13 +108,8 @@ pub(in crate::controller) async fn delete_deployment(
 ) -> ActionResult {
     let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
     let what = format!("delete Deployment {namespace}/{name}");
-    match ctx
-        .ask(&what, api.delete(name, &precondition(DeleteParams::foreground(), uid)))
-        .await
-    {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
+    let params = only(DeleteParams::foreground(), uid);
+    result(ctx.ask(&what, api.delete(name, &params)).await)
 }
 
 /// Deletes a ConfigMap.
@@ -128,31 +121,19 @@ pub(in crate::controller) async fn delete_config_map(
 ) -> ActionResult {
     let api = Api::<ConfigMap>::namespaced(ctx.client.clone(), namespace);
     let what = format!("delete ConfigMap {namespace}/{name}");
-    match ctx
-        .ask(&what, api.delete(name, &precondition(DeleteParams::default(), uid)))
-        .await
-    {
+    let params = only(DeleteParams::default(), uid);
+    result(ctx.ask(&what, api.delete(name, &params)).await)
+}
+
+/// What came of a write: what is gone needs nothing, and what changed meanwhile the next pass reads again.
+fn result<T>(answer: Result<T, Failure>) -> ActionResult {
+    match answer {
         Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
-}
-
-fn precondition(params: DeleteParams, uid: &str) -> DeleteParams {
-    DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(uid.to_owned()),
-            resource_version: None,
-        }),
-        ..params
-    }
-}
-
-/// What a failure means: what is gone needs nothing, and what changed meanwhile the next pass reads again.
-fn result(failure: &Failure, gone: ActionResult) -> ActionResult {
-    match failure.class() {
-        Class::NotFound => gone,
-        Class::Conflict => ActionResult::Skipped,
-        _ => failure.as_result(),
+        Err(failure) => match failure.class() {
+            Class::NotFound => ActionResult::AlreadyOurs,
+            Class::Conflict => ActionResult::Skipped,
+            _ => failure.as_result(),
+        },
     }
 }
 
@@ -175,15 +156,7 @@ pub(in crate::controller) async fn remove_marks(ctx: &Context, view: &View) -> A
     };
     let api = Api::<StreamingPipeline>::namespaced(ctx.client.clone(), &view.pipeline.namespace);
     let what = "take the finalizers and annotations of the Python operator off the pipeline";
-    let params = PatchParams::default();
-    match ctx
-        .ask(
-            what,
-            api.patch_metadata(&view.pipeline.name, &params, &Patch::Merge(&change)),
-        )
-        .await
-    {
-        Ok(_) => ActionResult::Done,
-        Err(failure) => result(&failure, ActionResult::AlreadyOurs),
-    }
+    let (params, patch) = (PatchParams::default(), Patch::Merge(&change));
+    let patched = api.patch_metadata(&view.pipeline.name, &params, &patch);
+    result(ctx.ask(what, patched).await)
 }

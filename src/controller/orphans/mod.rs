@@ -11,7 +11,7 @@ use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DeleteParams, ListParams, Preconditions};
+use kube::api::{DeleteParams, ListParams};
 use kube::core::Status;
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ use crate::api::StoredPipeline;
 use crate::api::manifests::is_established;
 use crate::api::meta::{GROUP, LABEL_MANAGED_BY, LABEL_OWNER_UID, MANAGED_BY_VALUE, PLURAL};
 use crate::caches::{Scope, owner_of};
-use crate::client::in_words;
+use crate::client::{in_words, only};
 use crate::core::collision::{NameSet, PipelineId};
 use crate::core::orphans::{Facts, Managed, ManagedKind, OwnerFound};
 
@@ -167,13 +167,7 @@ where
     K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let params = DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(object.uid.clone()),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = only(DeleteParams::default(), &object.uid);
     let api = Api::<K>::namespaced(client.clone(), &object.namespace);
     match api.delete(&object.name, &params).await {
         Ok(_) => Ok(true),

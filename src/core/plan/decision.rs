@@ -212,6 +212,19 @@ pub struct PodDelete {
     pub force: bool,
 }
 
+impl PodDelete {
+    /// The delete of a Pod; `None` for one whose create got no answer, so that its uid, the precondition, is not known: it
+    /// is waited for until the cache shows it.
+    pub(super) fn of(name: &str, uid: &str, why: DeleteReason) -> Option<Self> {
+        (!uid.is_empty()).then(|| Self {
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+            why,
+            force: false,
+        })
+    }
+}
+
 /// Why a Pod is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeleteReason {

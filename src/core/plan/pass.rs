@@ -86,11 +86,11 @@ impl<'a> Pass<'a> {
         result
     }
 
-    /// Deletes the `index`-th live Pod of a place: from here on it counts as terminating. One whose create got no answer
-    /// yet has no uid to name in a precondition; it stays until that is known.
+    /// Deletes the `index`-th live Pod of a place: from here on it counts as terminating. One that cannot be deleted yet
+    /// ([`PodDelete::of`]) stays.
     pub(super) fn delete(&mut self, place: Place, index: usize, why: DeleteReason) {
         let deleted = self.change(place, |slot| {
-            slot.live.get(index).filter(|pod| !pod.uid.is_empty())?;
+            let delete = delete_of(slot.live.get(index)?, why)?;
             let pod = slot.live.remove(index);
             slot.terminating += 1;
             if why == DeleteReason::Failed {
@@ -98,9 +98,9 @@ impl<'a> Pass<'a> {
             } else if let Some(seen) = pod.seen {
                 slot.leaving = Some(seen);
             }
-            Some(pod)
+            Some(delete)
         });
-        self.actions.extend(deleted.map(|pod| delete_of(&pod, why)));
+        self.actions.extend(deleted);
     }
 
     /// Deletes every live Pod of a place.
@@ -119,17 +119,15 @@ impl<'a> Pass<'a> {
             slot.removed = removed.last().and_then(|pod| pod.seen).or(slot.removed);
             removed
         });
-        self.actions.extend(removed.iter().map(|pod| delete_of(pod, why)));
+        self.actions
+            .extend(removed.iter().filter_map(|pod| delete_of(pod, why)));
     }
 
     /// Deletes a Pod that will not end, with grace period 0.
     pub(super) fn force(&mut self, pod: &PodFacts) {
-        self.actions.push(Action::DeletePod(PodDelete {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            why: DeleteReason::StuckTerminating,
-            force: true,
-        }));
+        let delete = PodDelete::of(&pod.name, &pod.uid, DeleteReason::StuckTerminating);
+        let forced = delete.map(|delete| Action::DeletePod(PodDelete { force: true, ..delete }));
+        self.actions.extend(forced);
     }
 
     /// Makes a Pod at a place; nothing happens where the place has no name. The ended Pods there are removed after it,
@@ -218,11 +216,6 @@ impl<'a> Pass<'a> {
     }
 }
 
-fn delete_of(pod: &Member<'_>, why: DeleteReason) -> Action {
-    Action::DeletePod(PodDelete {
-        name: pod.name.clone(),
-        uid: pod.uid.clone(),
-        why,
-        force: false,
-    })
+fn delete_of(pod: &Member<'_>, why: DeleteReason) -> Option<Action> {
+    PodDelete::of(&pod.name, &pod.uid, why).map(Action::DeletePod)
 }

@@ -35,18 +35,12 @@ pub(super) fn actions(pipeline: &PipelineFacts, observed: &Observed) -> Vec<Acti
         let ours = pipeline.has_finalizer.then_some(Action::RemoveFinalizer);
         return theirs.or(ours).into_iter().collect();
     }
-    // One whose create got no answer has no uid yet to be deleted by: it is waited for until the cache shows it.
     let running = pods
         .into_iter()
-        .filter(|pod| matches!(pod.state, PodState::Live | PodState::Ended) && !pod.uid.is_empty());
-    let deletes = running.map(|pod| {
-        Action::DeletePod(PodDelete {
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            why: DeleteReason::PipelineDeleted,
-            force: false,
-        })
-    });
+        .filter(|pod| matches!(pod.state, PodState::Live | PodState::Ended));
+    let deletes = running
+        .filter_map(|pod| PodDelete::of(&pod.name, &pod.uid, DeleteReason::PipelineDeleted))
+        .map(Action::DeletePod);
     let maps = maps.into_iter().filter(|map| !map.deleting);
     let deployments = deployments.iter().filter(|deployment| !deployment.deleting);
     deletes
