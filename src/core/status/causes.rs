@@ -76,11 +76,11 @@ impl Subject<'_> {
     fn kept(&self) -> String {
         let wanted = upkeep::wanted(self.input);
         let is_surplus = |pod: &&PodFacts| pod.ready && pod.place.is_some_and(|place| !wanted.contains(&place));
-        let mut kept = self.observed.pods.iter().filter(is_surplus);
-        match (kept.next(), kept.count()) {
-            (None, _) => String::new(),
-            (Some(pod), 0) => format!("; Pod {} is kept until then", pod.name),
-            (Some(pod), more) => format!("; Pod {} and {more} more are kept until then", pod.name),
+        let kept = self.observed.pods.iter().filter(is_surplus);
+        match named(kept) {
+            None => String::new(),
+            Some((pods, 1)) => format!("; {pods} is kept until then"),
+            Some((pods, _)) => format!("; {pods} are kept until then"),
         }
     }
 
@@ -115,12 +115,8 @@ impl Subject<'_> {
     /// The Pods that are being deleted: a place with one may not be given a third, nor a pipeline called finished.
     fn ending(&self) -> String {
         let pods = self.observed.pods.iter();
-        let mut ending = pods.filter(|pod| pod.state == PodState::Terminating);
-        match (ending.next(), ending.count()) {
-            (None, _) => String::new(),
-            (Some(pod), 0) => format!("; waits for Pod {} to end", pod.name),
-            (Some(pod), more) => format!("; waits for Pod {} and {more} more to end", pod.name),
-        }
+        let ending = named(pods.filter(|pod| pod.state == PodState::Terminating));
+        ending.map_or_else(String::new, |(pods, _)| format!("; waits for {pods} to end"))
     }
 
     /// The worst Pod of the spec's revision that is reported as unhealthy.
@@ -172,6 +168,17 @@ impl Subject<'_> {
             next_try,
         }
     }
+}
+
+/// The first of these Pods by name, with how many more there are, and the number of them all; `None` when there is none.
+pub(super) fn named<'p>(mut pods: impl Iterator<Item = &'p PodFacts>) -> Option<(String, usize)> {
+    let first = &pods.next()?.name;
+    let more = pods.count();
+    let words = match more {
+        0 => format!("Pod {first}"),
+        more => format!("Pod {first} and {more} more"),
+    };
+    Some((words, more + 1))
 }
 
 fn rank(pod: &PodFacts) -> u8 {

@@ -59,9 +59,15 @@ fn stamped(input: &StatusInput<'_>, type_: ConditionType, said: &Said, now: Time
 }
 
 /// The condition as the operator wrote it before. What another operator left (it knows no `observedGeneration`) is none.
-fn previous<'a>(input: &StatusInput<'a>, type_: ConditionType) -> Option<&'a Condition> {
+pub(super) fn previous<'a>(input: &StatusInput<'a>, type_: ConditionType) -> Option<&'a Condition> {
     let mut conditions = input.previous.conditions.iter();
     conditions.find(|condition| condition.type_ == type_.as_str() && condition.observed_generation.is_some())
+}
+
+/// The reason of a condition; `None` for one that this operator does not give.
+pub(super) fn reason_of(condition: &Condition) -> Option<Reason> {
+    let mut reasons = Reason::ALL.iter().copied();
+    reasons.find(|reason| reason.as_str() == condition.reason)
 }
 
 /// What there is to speak of.
@@ -244,10 +250,9 @@ impl Subject<'_> {
             "False" => ConditionStatus::False,
             _ => ConditionStatus::Unknown,
         });
-        let reason = before.and_then(|before| Reason::ALL.iter().find(|reason| reason.as_str() == before.reason));
         Said {
             status,
-            reason: reason.copied().unwrap_or(Reason::AsExpected),
+            reason: before.and_then(reason_of).unwrap_or(Reason::AsExpected),
             message: before.map_or(otherwise, |before| before.message.as_str()).to_owned(),
         }
     }

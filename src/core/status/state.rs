@@ -9,7 +9,7 @@ use crate::core::plan::{HoldBy, Phase};
 
 use super::counts::Counts;
 use super::refusal::Refusal;
-use super::{StatusInput, attention, upkeep};
+use super::{StatusInput, attention, causes, upkeep};
 
 /// How a pipeline is, as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,17 +157,14 @@ fn deleting(observed: &Observed) -> String {
     if let Some(why) = &observed.legacy.unreadable {
         return format!("the pipeline is being deleted, but {why}");
     }
-    let mut left = observed
+    let left = observed
         .pods
         .iter()
         .filter(|pod| pod.owner != Owner::Predecessor && pod.state != PodState::Gone);
-    match (left.next(), left.count()) {
-        (None, _) => "the pipeline is being deleted".to_owned(),
-        (Some(pod), 0) => format!("the pipeline is being deleted; Pod {} has not ended yet", pod.name),
-        (Some(pod), others) => format!(
-            "the pipeline is being deleted; Pod {} and {others} more have not ended yet",
-            pod.name
-        ),
+    match causes::named(left) {
+        None => "the pipeline is being deleted".to_owned(),
+        Some((pods, 1)) => format!("the pipeline is being deleted; {pods} has not ended yet"),
+        Some((pods, _)) => format!("the pipeline is being deleted; {pods} have not ended yet"),
     }
 }
 

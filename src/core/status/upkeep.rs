@@ -10,6 +10,7 @@ use crate::core::names::{Ordinal, PodName, WorkloadSet};
 use crate::core::observed::{Observed, Owner, PodFacts, PodState};
 
 use super::StatusInput;
+use super::conditions::{previous, reason_of};
 
 /// The reason of `Ready` meanwhile.
 pub(super) fn reason(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Reason {
@@ -64,10 +65,7 @@ fn has_surplus(input: &StatusInput<'_>, observed: &Observed) -> bool {
 }
 
 fn before(input: &StatusInput<'_>) -> Option<Reason> {
-    let mut conditions = input.previous.conditions.iter();
-    let ready = conditions.find(|condition| condition.type_ == ConditionType::Ready.as_str())?;
-    let reason = Reason::ALL.iter().find(|reason| reason.as_str() == ready.reason);
-    reason.copied()
+    previous(input, ConditionType::Ready).and_then(reason_of)
 }
 
 /// Whether a place that has no Ready Pod never had one that was replaced.
