@@ -12,6 +12,7 @@ mod reasons;
 mod render;
 mod rules;
 mod run;
+mod server;
 mod validate;
 mod webhook_config;
 mod yaml;

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use kube::Client;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::after_printing;
-use super::dry_run::Server;
 use super::namespace::WorkloadNamespace;
+use super::server::Server;
 use crate::client::in_words;
 use crate::controller::orphans::{Place, list, look, remove};
 use crate::core::orphans::{Finding, Managed, ManagedKind, is_too_much, judge};
@@ -62,7 +62,8 @@ struct Entry {
     namespace: String,
     name: String,
     uid: String,
-    finding: &'static str,
+    #[serde(serialize_with = "by_name")]
+    finding: Finding,
     message: String,
     /// What came of `--delete`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,14 +117,14 @@ async fn answer(client: &Client, place: &Place, delete: bool) -> Result<(Report,
     let managed_pods = objects.iter().filter(|object| object.kind == ManagedKind::Pod).count();
     let entries = objects.into_iter().filter_map(|object| {
         let finding = judge(&object, &facts);
-        (finding != Finding::Owned).then(|| Entry::new(object, &finding))
+        (finding != Finding::Owned).then(|| Entry::new(object, finding))
     });
     let mut entries: Vec<Entry> = entries.collect();
-    entries.sort_by(|a, b| (a.finding, &a.object).cmp(&(b.finding, &b.object)));
+    entries.sort_by(|a, b| (a.finding.as_str(), &a.object).cmp(&(b.finding.as_str(), &b.object)));
     let orphans: Vec<Managed> = orphans(&entries).cloned().collect();
-    let mut refused = entries.iter().any(|entry| entry.finding == UNKNOWN);
+    let mut refused = entries.iter().any(|entry| matches!(entry.finding, Finding::Unknown(_)));
     if delete {
-        for entry in entries.iter_mut().filter(|entry| entry.finding == ORPHAN) {
+        for entry in entries.iter_mut().filter(|entry| entry.finding == Finding::Orphan) {
             match remove(client, &entry.object).await {
                 Ok(_) => entry.removed = Some(true),
                 Err(error) => {
@@ -147,33 +148,31 @@ async fn answer(client: &Client, place: &Place, delete: bool) -> Result<(Report,
     Ok((report, code))
 }
 
-const ORPHAN: &str = "orphan";
-const UNKNOWN: &str = "unknown";
+fn by_name<S: Serializer>(finding: &Finding, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(finding.as_str())
+}
 
 impl Entry {
-    fn new(object: Managed, finding: &Finding) -> Self {
+    fn new(object: Managed, finding: Finding) -> Self {
         Self {
             kind: object.kind.as_str(),
             namespace: object.namespace.clone(),
             name: object.name.clone(),
             uid: object.uid.clone(),
-            finding: match finding {
-                Finding::Owned => "owned",
-                Finding::Predecessor => "predecessor",
-                Finding::Orphan => ORPHAN,
-                Finding::Unnamed => "unnamed",
-                Finding::Unwatched => "unwatched",
-                Finding::Unknown(_) => UNKNOWN,
-            },
             message: finding.in_words(&object),
+            finding,
             removed: None,
             object,
         }
     }
+
+    fn is_left(&self) -> bool {
+        self.finding == Finding::Orphan && self.removed != Some(true)
+    }
 }
 
 fn orphans(entries: &[Entry]) -> impl Iterator<Item = &Managed> {
-    let orphans = entries.iter().filter(|entry| entry.finding == ORPHAN);
+    let orphans = entries.iter().filter(|entry| entry.finding == Finding::Orphan);
     orphans.map(|entry| &entry.object)
 }
 
@@ -182,7 +181,7 @@ fn text(report: &Report) -> String {
     for entry in &report.objects {
         let word = match entry.removed {
             Some(true) => "removed",
-            Some(false) | None => entry.finding,
+            Some(false) | None => entry.finding.as_str(),
         };
         // A String takes every write.
         let _ = writeln!(text, "{word}: {}: {}", entry.object.in_words(), entry.message);
@@ -201,10 +200,4 @@ fn text(report: &Report) -> String {
         ),
     };
     text
-}
-
-impl Entry {
-    fn is_left(&self) -> bool {
-        self.finding == ORPHAN && self.removed != Some(true)
-    }
 }

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::dry_run::{self, Asked, Server};
+use super::dry_run::{self, Asked};
 use super::input::{self, Document, Input, Place};
 use super::judge::{Fault, Names, judge_against, repeated};
 use super::namespace::WorkloadNamespace;
+use super::server::Server;
 use crate::core::validation::UNKNOWN_FIELD;
 use crate::core::violation::Warning;
 
@@ -95,7 +96,9 @@ pub(super) fn run(args: &Args) -> ExitCode {
     let namespace = server.as_ref().map_or("default", |server| &server.namespace);
     let input = input::read_in(namespace, &args.files).served();
     input.report(&args.files);
-    let asked = server.map(|server| server.ask(&input.documents)).unwrap_or_default();
+    let asked = server
+        .map(|server| dry_run::ask(&server, &input.documents))
+        .unwrap_or_default();
     let entries = entries(&input, asked, args.workload_namespace.get());
     report_unasked(&entries);
     let is_valid = entries.iter().all(|entry| entry.faults.is_empty());

@@ -116,6 +116,19 @@ pub enum Finding {
 }
 
 impl Finding {
+    /// Its name in the output of `orphans`; an API.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Owned => "owned",
+            Self::Predecessor => "predecessor",
+            Self::Orphan => "orphan",
+            Self::Unnamed => "unnamed",
+            Self::Unwatched => "unwatched",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
     /// For people, of an object whose pipeline is `owner`.
     #[must_use]
     pub fn in_words(&self, object: &Managed) -> String {

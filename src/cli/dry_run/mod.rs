@@ -14,12 +14,12 @@ use futures::{StreamExt as _, stream};
 use http::{Method, Request, Response, header};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::PostParams;
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use super::input::Document;
+use super::server::Server;
 use crate::api::meta::{GROUP, PLURAL, VERSION};
 use crate::client::in_words;
 use told::Reply;
@@ -27,8 +27,6 @@ pub(super) use told::{RULE, Told, join};
 
 /// How long the API server may take for one answer; it gives up on a webhook within 30 s.
 const ANSWER: Duration = Duration::from_secs(40);
-/// How long it may take to say its version, which asks nobody else.
-const FIRST_ANSWER: Duration = Duration::from_secs(10);
 /// How many documents are asked about at once.
 const AT_ONCE: usize = 8;
 /// How often a document is asked about again when it was stored, changed or deleted in between.
@@ -38,13 +36,6 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Whose fields the dry run would make them.
 const FIELD_MANAGER: &str = "streaming-operator-validate";
 
-/// The API server of the user's kubeconfig, or why there is none.
-pub(super) struct Server {
-    /// The namespace of documents that name none.
-    pub(super) namespace: String,
-    connection: Result<(Runtime, Client), String>,
-}
-
 /// What came of asking about a document.
 pub(super) struct Asked {
     /// The object as it is stored, if it is.
@@ -53,62 +44,25 @@ pub(super) struct Asked {
     pub(super) told: Told,
 }
 
-impl Server {
-    /// Reads the kubeconfig as kubectl does, and looks whether the API server is there.
-    pub(super) fn connect() -> Self {
-        // The client takes its cryptography from the process. An error means that it is set already.
-        let _set_already = rustls::crypto::ring::default_provider().install_default();
-        let mut namespace = "default".to_owned();
-        let connection = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let connection = connection.map_err(|error| error.to_string()).and_then(|runtime| {
-            let client = runtime.block_on(async {
-                let config = Config::infer().await;
-                let mut config = config.map_err(|error| format!("no way to it is known: {error}"))?;
-                namespace.clone_from(&config.default_namespace);
-                // A refusal to be busy is an answer too; the client's own retries would go on for minutes.
-                config.default_retry = false;
-                let client = Client::try_from(config).map_err(|error| in_words(&error))?;
-                let first = timeout(FIRST_ANSWER, client.apiserver_version()).await;
-                match first {
-                    // Whoever refuses to say its version is there.
-                    Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(client),
-                    Ok(Err(error)) => Err(in_words(&error)),
-                    Err(_) => Err(format!("no answer within {FIRST_ANSWER:?}")),
-                }
-            });
-            Ok((runtime, client?))
-        });
-        Self { namespace, connection }
-    }
-
-    /// What asks it, or why it cannot be asked.
-    pub(super) fn connection(&self) -> Result<(&Runtime, &Client), &str> {
-        let connection = self.connection.as_ref();
-        connection
-            .map(|(runtime, client)| (runtime, client))
-            .map_err(String::as_str)
-    }
-
-    /// Asks about each of the documents; the answers are in their order.
-    pub(super) fn ask(&self, documents: &[Document]) -> Vec<Asked> {
-        match &self.connection {
-            Ok((runtime, client)) => runtime.block_on(async {
-                let asking = stream::iter(documents).map(|document| ask(client, document));
-                asking.buffered(AT_ONCE).collect().await
-            }),
-            Err(why) => {
-                let unasked = |_| Asked {
-                    stored: None,
-                    told: Told::Unasked(why.clone()),
-                };
-                documents.iter().map(unasked).collect()
-            }
+/// Asks about each of the documents; the answers are in their order.
+pub(super) fn ask(server: &Server, documents: &[Document]) -> Vec<Asked> {
+    match server.connection() {
+        Ok((runtime, client)) => runtime.block_on(async {
+            let asking = stream::iter(documents).map(|document| ask_about(client, document));
+            asking.buffered(AT_ONCE).collect().await
+        }),
+        Err(why) => {
+            let unasked = |_| Asked {
+                stored: None,
+                told: Told::Unasked(why.to_owned()),
+            };
+            documents.iter().map(unasked).collect()
         }
     }
 }
 
 /// Asks about one document.
-async fn ask(client: &Client, document: &Document) -> Asked {
+async fn ask_about(client: &Client, document: &Document) -> Asked {
     if document.name().is_empty() {
         // It has a fault already, which the API server would find before all others.
         return Asked {
