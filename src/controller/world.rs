@@ -4,13 +4,14 @@
 //! Both lie behind one lock, so that a reader never sees a cache from before and a ledger from after an event. Must never
 //! be held across an await.
 
+mod seen;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{ControllerRevision, Deployment};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::Event;
@@ -21,7 +22,6 @@ use super::orphans;
 use crate::api::StoredPipeline;
 use crate::api::meta::{LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID, owner_uid};
 use crate::caches::{Cache, Change, Key, Pipelines, Scope, Triggers, owner_of};
-use crate::core::collision::{Claim, PipelineId, rightful_holder};
 use crate::core::in_flight::Ledger;
 use crate::core::names::Revision;
 use crate::core::observed::{Gathered, NamespaceState, Observed, PipelineFacts};
@@ -307,92 +307,7 @@ pub struct Look<'a> {
     pub now: Timestamp,
 }
 
-/// The objects that concern a pipeline.
-struct Seen<'a> {
-    pods: Vec<&'a Pod>,
-    config_maps: Vec<&'a ObjectMeta>,
-    revisions: Vec<&'a ObjectMeta>,
-}
-
-impl Seen<'_> {
-    /// Of the other owners of these objects those that exist.
-    fn other_owners(&self, uid: &str, pipelines: &Pipelines) -> BTreeSet<String> {
-        let pods = self.pods.iter().map(|pod| &pod.metadata);
-        let others = pods
-            .chain(self.config_maps.iter().copied())
-            .chain(self.revisions.iter().copied());
-        let uids = others.filter_map(|metadata| owner_uid(metadata.labels.as_ref()));
-        let uids: BTreeSet<&String> = uids.filter(|owner| *owner != uid).collect();
-        uids.into_iter()
-            .filter(|owner| pipelines.exists(owner))
-            .cloned()
-            .collect()
-    }
-}
-
 impl Inner {
-    fn look_for(&self, look: &Look<'_>) -> Seen<'_> {
-        let facts = look.facts;
-        let ours = Key::OwnerUid(facts.uid.clone());
-        let names_us = Key::Owner(PipelineId {
-            namespace: facts.namespace.clone(),
-            name: facts.name.clone(),
-        });
-        let bases = look
-            .wanted
-            .into_iter()
-            .flat_map(|wanted| [Some(&wanted.primary), wanted.canary.as_ref()]);
-        let bases = bases
-            .flatten()
-            .map(|base| Key::Base(facts.workload_namespace.clone(), base.to_string()));
-        let pods = bases.chain([ours.clone()]).collect::<Vec<_>>();
-        let both = [ours, names_us];
-        Seen {
-            pods: distinct(&self.pods, &pods, &facts.workload_namespace)
-                .map(AsRef::as_ref)
-                .collect(),
-            config_maps: distinct(&self.config_maps, &both, &facts.workload_namespace)
-                .map(|object| &object.metadata)
-                .collect(),
-            revisions: distinct(&self.revisions, &both, &facts.namespace)
-                .map(|object| &object.metadata)
-                .collect(),
-        }
-    }
-
-    /// Who has the names of `pipeline`, if somebody else has.
-    fn collision(
-        &self,
-        pipeline: &StoredPipeline,
-        rivals: &[Arc<StoredPipeline>],
-        facts: &PipelineFacts,
-    ) -> Option<String> {
-        if rivals.is_empty() {
-            return None;
-        }
-        let rivals = rivals.iter().map(AsRef::as_ref);
-        let claims: Vec<Claim> = rivals
-            .chain([pipeline])
-            .map(|pipeline| self.claim(&pipeline.metadata, &facts.workload_namespace))
-            .collect();
-        let holder = rightful_holder(&claims)?;
-        (holder.uid != facts.uid).then(|| format!("{}/{}", holder.pipeline.namespace, holder.pipeline.name))
-    }
-
-    fn claim(&self, metadata: &ObjectMeta, workload_namespace: &str) -> Claim {
-        let uid = metadata.uid.clone().unwrap_or_default();
-        let key = [Key::OwnerUid(uid.clone())];
-        let pods = distinct(&self.pods, &key, workload_namespace).any(|pod| is_live(pod));
-        let config_maps = distinct(&self.config_maps, &key, workload_namespace).next().is_some();
-        let created = metadata.creation_timestamp.as_ref();
-        Claim {
-            pipeline: crate::caches::id_of(metadata),
-            created: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
-            uid,
-            in_use: pods || config_maps,
-        }
-    }
-
     /// Takes what the watch showed off the ledgers that may have noted it: that of the Pod's owner, and that of the
     /// pipeline which the Pod's annotations name (its predecessor's Pods are deleted by it).
     fn saw_pod(&mut self, change: &Change<Pod>, pipelines: &Pipelines) {
@@ -417,25 +332,4 @@ impl Inner {
             }
         }
     }
-}
-
-/// The objects of a namespace that have one of `keys`, each once.
-fn distinct<'a, K: Resource>(
-    cache: &'a Cache<K>,
-    keys: &[Key],
-    namespace: &str,
-) -> impl Iterator<Item = &'a Arc<K>> + use<'a, K> {
-    let mut found = BTreeMap::new();
-    for object in keys.iter().flat_map(|key| cache.by(key)) {
-        let meta = object.meta();
-        if meta.namespace.as_deref() == Some(namespace) {
-            found.insert(meta.name.clone(), object);
-        }
-    }
-    found.into_values()
-}
-
-fn is_live(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    pod.metadata.deletion_timestamp.is_none() && !matches!(phase, Some("Failed" | "Succeeded"))
 }
