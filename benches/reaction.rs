@@ -18,7 +18,7 @@ use testkit::control_plane::{ControlPlane, Options};
 use testkit::install::{Roles, Webhooks};
 use testkit::operator::{Launch, Operator};
 use testkit::wait::{self, Seen};
-use testkit::{assets, pods, users};
+use testkit::{assets, fixtures, pods, users};
 use tokio::time::{MissedTickBehavior, interval};
 
 const NAMESPACE: &str = "bench";
@@ -216,26 +216,15 @@ fn edits(records: &[Record]) -> Vec<f64> {
 }
 
 fn pipeline(name: &str, replicas: usize) -> Value {
-    json!({
-        "apiVersion": "streams.sentry.io/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "service_name": "svc", "pipeline_name": name, "pipeline_module": "pipeline.py", "image_name": "image:1",
-            "cpu_per_process": 10, "memory_per_process": 16, "replicas": replicas,
-            "deployment_template": {}, "container_template": {},
-            "pipeline_config": {
-                "env": {},
-                "pipeline": {
-                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
-                    "segments": [{"steps_config": {
-                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
-                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
-                    }}],
-                },
-            },
-        },
-    })
+    let edit = json!({
+        "pipeline_name": name, "image_name": "image:1", "cpu_per_process": 10, "memory_per_process": 16,
+        "replicas": replicas,
+    });
+    let mut pipeline = fixtures::edited(name, &edit);
+    if let Some(metadata) = pipeline.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("namespace".to_owned(), json!(NAMESPACE));
+    }
+    pipeline
 }
 
 #[tokio::main]

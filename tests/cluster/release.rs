@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use testkit::assets;
 use testkit::balancer::Balancer;
 use testkit::control_plane::{ControlPlane, Options, Shared};
+use testkit::fixtures;
 use testkit::install::{Roles, Webhooks};
 use testkit::operator::{Launch, Operator};
 use testkit::wait::{self, Seen};
@@ -102,24 +103,11 @@ impl Release {
 
 /// A pipeline of `replicas` consumers; its Pods are named `svc-pipeline-{name}-0-{ordinal}-{generation}`.
 pub(crate) fn pipeline(namespace: &str, name: &str, replicas: u16) -> Value {
-    json!({
-        "apiVersion": "streams.sentry.io/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "service_name": "svc", "pipeline_module": "pipeline.py", "image_name": "registry.example/consumer:1",
-            "cpu_per_process": 10, "memory_per_process": 16, "replicas": replicas,
-            "deployment_template": {}, "container_template": {},
-            "pipeline_config": {
-                "env": {},
-                "pipeline": {
-                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
-                    "segments": [{"steps_config": {
-                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
-                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
-                    }}],
-                },
-            },
-        },
-    })
+    let edit = json!({
+        "pipeline_name": null, "image_name": "registry.example/consumer:1", "cpu_per_process": 10,
+        "memory_per_process": 16, "replicas": replicas,
+    });
+    let mut pipeline = fixtures::edited(name, &edit);
+    pipeline["metadata"]["namespace"] = json!(namespace);
+    pipeline
 }

@@ -16,6 +16,7 @@ use streaming_operator::core::settings::Settings;
 use streaming_operator::leader::WriteGate;
 use streaming_operator::telemetry::Metrics;
 use testkit::fake_api::FakeApi;
+use testkit::fixtures;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -127,26 +128,13 @@ pub(crate) async fn settle(api: &FakeApi) {
 
 /// A pipeline of one consumer image.
 pub(crate) fn pipeline(name: &str, replicas: u16, image: &str) -> Value {
-    json!({
-        "apiVersion": "streams.sentry.io/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": name, "namespace": "ns"},
-        "spec": {
-            "service_name": "svc", "pipeline_name": name, "pipeline_module": "pipeline.py", "image_name": image,
-            "cpu_per_process": 100, "memory_per_process": 64, "replicas": replicas,
-            "deployment_template": {}, "container_template": {},
-            "pipeline_config": {
-                "env": {},
-                "pipeline": {
-                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
-                    "segments": [{"steps_config": {
-                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
-                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
-                    }}],
-                },
-            },
-        },
-    })
+    let edit = json!({
+        "pipeline_name": name, "image_name": image, "cpu_per_process": 100, "memory_per_process": 64,
+        "replicas": replicas,
+    });
+    let mut pipeline = fixtures::edited(name, &edit);
+    pipeline["metadata"]["namespace"] = json!("ns");
+    pipeline
 }
 
 /// The text at a pointer; empty when there is none.

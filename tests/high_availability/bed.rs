@@ -11,7 +11,7 @@ use testkit::install::{Roles, Webhooks};
 use testkit::operator::{Launch, Operator};
 use testkit::proxy::Proxy;
 use testkit::wait::{self, Seen};
-use testkit::{assets, children, users, workdir};
+use testkit::{assets, children, fixtures, users, workdir};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_streaming-operator");
 /// Moves the wall clock of one process.
@@ -254,24 +254,11 @@ fn build_clock() -> PathBuf {
 
 /// A pipeline of one consumer; its Pods are named `svc-pipeline-{name}-0-{ordinal}-{generation}`.
 pub(crate) fn manifest(namespace: &str, name: &str) -> Value {
-    json!({
-        "apiVersion": "streams.sentry.io/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "service_name": "svc", "pipeline_module": "pipeline.py", "image_name": "registry.example/consumer:1",
-            "cpu_per_process": 10, "memory_per_process": 16,
-            "deployment_template": {}, "container_template": {},
-            "pipeline_config": {
-                "env": {},
-                "pipeline": {
-                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
-                    "segments": [{"steps_config": {
-                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
-                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
-                    }}],
-                },
-            },
-        },
-    })
+    let edit = json!({
+        "pipeline_name": null, "image_name": "registry.example/consumer:1", "cpu_per_process": 10,
+        "memory_per_process": 16,
+    });
+    let mut pipeline = fixtures::edited(name, &edit);
+    pipeline["metadata"]["namespace"] = json!(namespace);
+    pipeline
 }

@@ -10,6 +10,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use testkit::assets;
 use testkit::control_plane::{ControlPlane, Options, Shared};
+use testkit::fixtures;
 use testkit::install::Roles;
 use testkit::operator::{Launch, Operator};
 use testkit::wait::{self, Seen};
@@ -198,25 +199,12 @@ fn in_words(pod: &Pod) -> String {
 
 /// A pipeline of `replicas` consumers; its Pods are named `svc-pipeline-{name}-0-{ordinal}-{generation}`.
 pub(crate) fn pipeline(name: &str, replicas: u16) -> Value {
-    json!({
-        "apiVersion": "streams.sentry.io/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": name},
-        "spec": {
-            "service_name": "svc", "pipeline_name": name, "pipeline_module": "pipeline.py", "image_name": "image:1",
-            "cpu_per_process": 10, "memory_per_process": 16, "replicas": replicas,
-            "deployment_template": {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 1}}}},
-            "container_template": {},
-            "pipeline_config": {
-                "env": {},
-                "pipeline": {
-                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
-                    "segments": [{"steps_config": {
-                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
-                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
-                    }}],
-                },
-            },
-        },
-    })
+    let ends_soon = json!({"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 1}}}});
+    fixtures::edited(
+        name,
+        &json!({
+            "pipeline_name": name, "image_name": "image:1", "cpu_per_process": 10, "memory_per_process": 16,
+            "replicas": replicas, "deployment_template": ends_soon,
+        }),
+    )
 }

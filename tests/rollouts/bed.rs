@@ -7,6 +7,7 @@ use testkit::assets;
 use testkit::audit::{Mark, Record};
 use testkit::children::Running;
 use testkit::control_plane::{ControlPlane, Options, Shared};
+use testkit::fixtures;
 use testkit::install::Roles;
 use testkit::operator::{Launch, Operator};
 use testkit::users;
@@ -205,27 +206,13 @@ pub(crate) fn condition(pipeline: &Value, type_: &str) -> Value {
 
 /// A pipeline of `replicas` consumers; its Pods are named `svc-pipeline-{name}-0-{ordinal}-{generation}`.
 pub(crate) fn pipeline(namespace: &str, name: &str, replicas: u16) -> Value {
-    json!({
-        "apiVersion": "streams.sentry.io/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "service_name": "svc", "pipeline_name": name, "pipeline_module": "pipeline.py",
-            "image_name": "registry.example/consumer:1",
-            "cpu_per_process": 10, "memory_per_process": 16, "replicas": replicas,
-            "deployment_template": {}, "container_template": {},
-            "pipeline_config": {
-                "env": {},
-                "pipeline": {
-                    "adapter_config": {"arroyo": {"write_healthcheck": true}},
-                    "segments": [{"steps_config": {
-                        "myinput": {"starts_segment": true, "bootstrap_servers": ["kafka:9092"]},
-                        "mysink": {"bootstrap_servers": ["kafka:9092"]},
-                    }}],
-                },
-            },
-        },
-    })
+    let edit = json!({
+        "pipeline_name": name, "image_name": "registry.example/consumer:1", "cpu_per_process": 10,
+        "memory_per_process": 16, "replicas": replicas,
+    });
+    let mut pipeline = fixtures::edited(name, &edit);
+    pipeline["metadata"]["namespace"] = json!(namespace);
+    pipeline
 }
 
 /// An image that exists, and one that kwok's kubelet cannot pull.

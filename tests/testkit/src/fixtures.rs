@@ -180,7 +180,7 @@ fn expanded(text: &str) -> Result<String> {
 }
 
 /// A pipeline without a fault, whose `spec` has what is required and a `pipeline_name`: what the entries of the schema's
-/// table are merged into.
+/// table are merged into, and what tests begin with that are not about the spec. Without a namespace.
 #[must_use]
 pub fn pipeline(name: &str) -> Value {
     json!({
@@ -208,27 +208,8 @@ pub fn pipeline(name: &str) -> Value {
 #[must_use]
 pub fn edited(name: &str, edit: &Value) -> Value {
     let mut object = pipeline(name);
-    merge(&mut object, &json!({ "spec": edit }));
+    json_patch::merge(&mut object, &json!({ "spec": edit }));
     object
-}
-
-/// A JSON merge patch (RFC 7386), done.
-pub fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        target.clone_from(patch);
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    let Value::Object(target) = target else { return };
-    for (key, value) in patch {
-        if value.is_null() {
-            target.remove(key);
-        } else {
-            merge(target.entry(key.clone()).or_insert(Value::Null), value);
-        }
-    }
 }
 
 /// The JSON merge patch that makes `new` of `old`; `null` in `new` is as good as absent.

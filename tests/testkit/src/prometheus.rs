@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::children::{self, Running};
@@ -89,7 +90,12 @@ impl Prometheus {
     /// # Errors
     /// When it does not answer, or refuses the query.
     pub async fn query(&self, query: &str) -> Result<Vec<(Value, f64)>> {
-        let data = self.ask(&format!("/api/v1/query?query={}", escaped(query))).await?;
+        let data = self
+            .ask(&format!(
+                "/api/v1/query?query={}",
+                utf8_percent_encode(query, NON_ALPHANUMERIC)
+            ))
+            .await?;
         let series = data.pointer("/result").and_then(Value::as_array);
         let series = series.with_context(|| format!("no result in {data}"))?;
         series
@@ -199,18 +205,4 @@ fn folder() -> Result<&'static Path> {
         .get_or_init(|| find().map_err(|error| format!("{error:#}")))
         .as_deref()
         .map_err(|error| anyhow::anyhow!("{error}"))
-}
-
-/// A query as it stands in a URL.
-fn escaped(query: &str) -> String {
-    use std::fmt::Write as _;
-    query.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            // A String takes everything.
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }

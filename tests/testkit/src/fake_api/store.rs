@@ -190,13 +190,13 @@ impl Store {
         let mut next = stored.clone();
         if status {
             let mut part = json!({"status": next.get("status").cloned().unwrap_or_default()});
-            merge(
+            json_patch::merge(
                 &mut part,
                 &json!({"status": patch.get("status").cloned().unwrap_or_default()}),
             );
             set(&mut next, "status", part.get("status").cloned());
         } else {
-            merge(&mut next, patch);
+            json_patch::merge(&mut next, patch);
         }
         Ok(self.update(key, &stored, next))
     }
@@ -311,23 +311,5 @@ fn bump_generation(before: Option<&Value>, object: &mut Value) {
             .and_then(Value::as_i64)
             .unwrap_or(1);
         meta(object).insert("generation".to_owned(), json!(generation + 1));
-    }
-}
-
-fn merge(target: &mut Value, patch: &Value) {
-    let Some(patch) = patch.as_object() else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    for (field, value) in patch {
-        let target = target.as_object_mut().expect("an object");
-        if value.is_null() {
-            target.remove(field);
-        } else {
-            merge(target.entry(field).or_insert(Value::Null), value);
-        }
     }
 }
