@@ -58,11 +58,11 @@ impl<'a> Look<'a> {
         }
         let status = self.status?;
         let said = status.reason.as_deref().filter(|reason| !reason.is_empty());
-        let cause = || self.failed_init_container(true).or_else(|| self.failed_container(true));
         if let Some(reason) = said {
             return Some(self.failed(reason, status.message.clone()));
         }
-        let failed = cause().map(|cause| self.failed_by(cause));
+        let cause = self.failed_init_container(true).or_else(|| self.failed_container(true));
+        let failed = cause.map(|cause| self.failed_by(cause));
         Some(failed.unwrap_or_else(|| self.failed(phase, status.message.clone())))
     }
 
