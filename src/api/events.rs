@@ -48,7 +48,7 @@ event_reasons! {
     /// The canary is good, or a person opened the gate with the annotation `promote`; the primary Pods follow. The note says
     /// which.
     CanaryPromoted Normal => "Nothing.",
-    /// Every Pod is of the new revision and available.
+    /// Every Pod is of the new revision and available, or, after an edit back to it, of the current one.
     RolloutCompleted Normal => "Nothing.",
     /// `rollout.paused` holds a rollout that has work left.
     RolloutPaused Normal => "To go on, set `spec.rollout.paused` to false.",
@@ -91,8 +91,9 @@ event_reasons! {
     /// A quota of the workload namespace is used up.
     QuotaExceeded Warning => "As for the reason [QuotaExceeded](#quotaexceeded).",
     /// One of the annotations `promote`, `abort` and `resume` does nothing: its value cannot be read, or it is an `abort`
-    /// while no revision has completed yet, or a `resume` with a time before the failure.
+    /// while no revision has completed yet or that an earlier attempt of the revision left behind, or a `resume` with a time
+    /// before the failure.
     OrderIgnored Warning =>
         "The note has the annotation and why, or the shape that is expected. Write it again with \
-         `kubectl annotate --overwrite`; REVISION is `status.updateRevision`. A first deployment is mended by an edit.",
+         `kubectl annotate --overwrite`, an `abort` that was left behind after removing it; REVISION is `status.updateRevision`. A first deployment is mended by an edit.",
 }

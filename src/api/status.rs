@@ -237,6 +237,16 @@ pub struct RolloutStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub last_progress_time: Option<String>,
+    /// Revision to which an edit of the spec returns, although it is the one that last completed; absent once every Pod is
+    /// of it again and available.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub returns_to: Option<String>,
+    /// The spec's revision, when the annotation abort names it and has been looked at: it does nothing more until it is
+    /// removed and set again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub answered_abort: Option<String>,
     /// Since when no primary Pod has been available while some are wanted, RFC 3339; only with a canary. After some
     /// minutes of this the gate no longer holds, for there is nothing left to protect.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -128,6 +128,8 @@ impl World {
         {
             writes += usize::from(self.write_status(&observed, &decision, Some(&outcome)));
         }
+        self.told
+            .extend(decision.notices.iter().map(|notice| notice.reason.as_str()));
         self.seen = shown && writes == 0 && !self.collides && !self.deleting;
         Pass {
             writes,

@@ -12,7 +12,8 @@
 //! creates that it refused), `kubelet away|back`, `wait N` seconds, `crash` of the operator, and
 //! `legacy [canary|broken|unclaimed] N` (a Deployment of the Python operator of N consumers; below, `legacy:3>2` takes one
 //! off, `claim:legacy=3` claims it, `-legacy` deletes it, `-legacy-map` its ConfigMap, `-marks` takes the finalizers off),
-//! `python applies N`, `status KEY=VALUE ...` (`TYPE~WORD`: the message of that condition has the word). Several that happen at once are divided by `; `. Before `create` they say what is created.
+//! `python applies N`, `status KEY=VALUE ...` (`TYPE~WORD`: the message of that condition has the word), `told REASON ...` (the Events about the
+//! rollout since the last such line; `nothing` for none). Several that happen at once are divided by `; `. Before `create` they say what is created.
 
 use jiff::{SignedDuration, Timestamp};
 use streaming_operator::api::{Condition, OnFailure, PodReplacementPolicy, meta};
@@ -99,6 +100,15 @@ impl Teller {
         if let ["status", keys @ ..] = words.as_slice() {
             let wrong: Vec<String> = keys.iter().filter_map(|pair| self.contradicts(pair)).collect();
             return wrong;
+        }
+        if let ["told", reasons @ ..] = words.as_slice() {
+            let told = std::mem::take(&mut self.world.told);
+            let told = if told.is_empty() { vec!["nothing"] } else { told };
+            return if told == reasons {
+                Vec::new()
+            } else {
+                vec![told.join(" ")]
+            };
         }
         if let ["wait", seconds] = words.as_slice() {
             self.wait(seconds.parse().expect("seconds"));

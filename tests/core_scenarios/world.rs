@@ -53,6 +53,8 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
     /// What each pass did to Pods, in a line.
     pub(crate) written: Vec<String>,
+    /// Reasons of the Events about the rollout.
+    pub(crate) told: Vec<&'static str>,
     /// What happened, to be printed with a failure.
     pub(crate) log: Vec<String>,
 }
@@ -106,6 +108,7 @@ impl World {
             defect: None,
             tally: Tally::default(),
             written: Vec::new(),
+            told: Vec::new(),
             log: Vec::new(),
         }
     }

@@ -18,6 +18,11 @@ pub struct Facts {
     pub current_revision: Option<Revision>,
     /// Revision whose gate has been opened.
     pub gate_opened_for: Option<Revision>,
+    /// The update revision, while an edit returns to it although it is the one that last completed: until it is complete
+    /// again. The Pods cannot tell this from healing.
+    pub returns_to: Option<Revision>,
+    /// The update revision, when an order to abort it has been looked at; the same order does nothing more.
+    pub answered_abort: Option<Revision>,
     /// The update revision's failure, while it is the spec's.
     pub failed: Option<Failed>,
     /// When an updated Pod last became available or the gate opened.

@@ -48,7 +48,7 @@ pub use decision::{
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 pub use notices::Notice;
 pub use outcome::{ActionResult, Outcome};
-pub(crate) use wanted::BEFORE_THE_FAILURE;
+pub(crate) use wanted::{BEFORE_THE_FAILURE, LEFT_BEHIND};
 pub use wanted::{Bases, Orders, Wanted};
 
 /// What the analyses of a pipeline say of its update revision, all of them together.

@@ -152,7 +152,10 @@ fn paused(before: &Facts, after: &Facts) -> Option<Notice> {
 
 fn completed(before: &Facts, after: &Facts) -> Option<Notice> {
     let revision = after.current_revision.as_ref()?;
-    let is_over = before.current_revision != after.current_revision && after.phase == Phase::Complete;
+    // Of a revision that was current all the time: the Pods are back at it, or never left it.
+    let was_on_its_way = before.returns_to.is_some() || (before.update_revision.is_some() && is_new(before, after));
+    let is_reached = before.current_revision != after.current_revision || was_on_its_way;
+    let is_over = is_reached && after.phase == Phase::Complete;
     let message = format!("every Pod is of revision {revision} and available");
     is_over.then(|| notice(NoticeReason::RolloutCompleted, message))
 }

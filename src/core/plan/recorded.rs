@@ -18,6 +18,8 @@ pub(super) fn facts(status: &StreamingPipelineStatus) -> Facts {
         update_revision: revision(status.update_revision.as_deref()),
         current_revision: revision(status.current_revision.as_deref()),
         gate_opened_for: revision(rollout.gate_opened_for.as_deref()),
+        returns_to: revision(rollout.returns_to.as_deref()),
+        answered_abort: revision(rollout.answered_abort.as_deref()),
         failed: failed(rollout),
         last_progress: time(rollout.last_progress_time.as_deref()),
         no_primary_since: time(rollout.no_primary_since.as_deref()),

@@ -9,9 +9,10 @@ use crate::api::StreamingPipelineSpec;
 use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE, ANNOTATION_RESUME};
 use crate::api::rollout::{OnFailure, PodReplacementPolicy};
 use crate::core::names::{BaseName, REPLICAS_MAX, Revision, WorkloadSet, base_name};
+use crate::core::observed::PipelineFacts;
 use crate::core::settings::whole_seconds;
 
-use super::facts::Facts;
+use super::facts::{Facts, FailedWhy};
 
 /// What a pipeline's spec asks of its Pods.
 #[allow(clippy::struct_excessive_bools, reason = "they are the switches of the spec")]
@@ -164,7 +165,7 @@ fn time(text: &str) -> Option<Timestamp> {
 pub struct Orders {
     /// `promote: <revision>` opens the gate for this revision.
     pub promote: Option<Revision>,
-    /// `abort: <revision>` sends the Pods of this revision back to the current one.
+    /// `abort: <revision>` sends the Pods of this revision back to the current one, in the attempt in which it is set.
     pub abort: Option<Revision>,
     /// `resume: <revision>@<time>` lets this revision try again, once a time.
     pub resume: Option<(Revision, Timestamp)>,
@@ -209,7 +210,7 @@ impl Orders {
 
     /// The annotations that can be read, are for the spec's revision, and do nothing all the same, a sentence each.
     #[must_use]
-    pub fn without_effect(&self, facts: &Facts) -> Vec<String> {
+    pub fn without_effect(&self, pipeline: &PipelineFacts, facts: &Facts) -> Vec<String> {
         let update = facts.update_revision.as_ref();
         let first = self
             .abort
@@ -229,12 +230,42 @@ impl Orders {
                 failed.at
             )
         });
-        first.into_iter().chain(late).collect()
+        first
+            .into_iter()
+            .chain(self.used_abort(pipeline, facts))
+            .chain(late)
+            .collect()
+    }
+
+    /// An order to abort that has been looked at, while its revision is rolled out all the same: it was left behind.
+    fn used_abort(&self, pipeline: &PipelineFacts, facts: &Facts) -> Option<String> {
+        let revision = self
+            .abort
+            .as_ref()
+            .filter(|of| facts.answered_abort.as_ref() == Some(*of))?;
+        let is_aborted = facts
+            .failed
+            .as_ref()
+            .is_some_and(|failed| failed.why == FailedWhy::Aborted);
+        let is_over = facts
+            .current_revision
+            .as_ref()
+            .is_none_or(|current| current == revision);
+        let (namespace, name) = (&pipeline.namespace, &pipeline.name);
+        (!is_aborted && !is_over).then(|| {
+            format!(
+                "annotation {ANNOTATION_ABORT} is ignored: it {LEFT_BEHIND} an earlier attempt of revision {revision}. Remove \
+                 it with kubectl annotate -n {namespace} spipe {name} {ANNOTATION_ABORT}- and set it again to abort this one"
+            )
+        })
     }
 }
 
 /// What a sentence of [`Orders::without_effect`] says of a `resume` that came before the failure.
 pub(crate) const BEFORE_THE_FAILURE: &str = "is before the failure";
+
+/// What such a sentence says of an `abort` that has done its work.
+pub(crate) const LEFT_BEHIND: &str = "was left behind by";
 
 /// How much of a value that cannot be read is shown, in characters; an annotation may be 256 KiB long.
 const UNREADABLE_CHARS_MAX: usize = 40;

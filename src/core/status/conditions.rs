@@ -186,7 +186,7 @@ impl Subject<'_> {
         let mut said = self.held();
         let annotations = &self.input.pipeline.annotations;
         let mut ignored = Orders::unreadable(annotations);
-        ignored.extend(Orders::read(annotations).without_effect(self.input.facts));
+        ignored.extend(Orders::read(annotations).without_effect(self.input.pipeline, self.input.facts));
         if !ignored.is_empty() {
             let first = ignored.join(BETWEEN_ORDERS);
             said.message = [first, said.message].join(BETWEEN_ORDERS);

@@ -22,7 +22,7 @@ use crate::api::{Condition, ConditionType, NoticeReason, Reason, StreamingPipeli
 
 use super::names::WorkloadSet;
 use super::observed::{Observed, PipelineFacts};
-use super::plan::{Action, BEFORE_THE_FAILURE, Facts, Hold, Notice, Outcome, Phase, Wanted};
+use super::plan::{Action, BEFORE_THE_FAILURE, Facts, Hold, LEFT_BEHIND, Notice, Outcome, Phase, Wanted};
 use super::settings::Settings;
 
 use counts::Counts;
@@ -126,14 +126,15 @@ fn refused(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -
 }
 
 /// An annotation that does nothing was not named before. [`conditions`] names them first, so that none is cut off. A
-/// `resume` that is there when its revision fails did its work before, and is no order for this failure.
+/// `resume` that is there when its revision fails, or an `abort` when it is resumed, did its work before.
 fn ignored(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -> Vec<Notice> {
     let said = |status| condition(status, ConditionType::RolloutPaused).map_or("", |is| is.message.as_str());
     let sentences = said(next).split(conditions::BETWEEN_ORDERS);
     let new = sentences.filter(|sentence| sentence.starts_with("annotation ") && !said(previous).contains(sentence));
     let failed = |status: &'_ StreamingPipelineStatus| status.rollout.as_ref()?.failed_revision.clone();
-    let fails_now = failed(previous) != failed(next);
-    let new = new.filter(|sentence| !(fails_now && sentence.contains(BEFORE_THE_FAILURE)));
+    let turns = failed(previous) != failed(next);
+    let is_done = |sentence: &str| [BEFORE_THE_FAILURE, LEFT_BEHIND].iter().any(|words| sentence.contains(words));
+    let new = new.filter(|sentence| !(turns && is_done(sentence)));
     new.map(|sentence| Notice {
         reason: NoticeReason::OrderIgnored,
         message: sentence.to_owned(),
@@ -198,6 +199,8 @@ fn rollout(input: &StatusInput<'_>, mode: Mode) -> RolloutStatus {
             time: failed.at.to_string(),
         }),
         last_progress_time: facts.last_progress.map(|time| time.to_string()),
+        returns_to: facts.returns_to.as_ref().map(ToString::to_string),
+        answered_abort: facts.answered_abort.as_ref().map(ToString::to_string),
         no_primary_since: facts.no_primary_since.map(|time| time.to_string()),
     }
 }

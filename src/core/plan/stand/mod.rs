@@ -3,6 +3,7 @@
 //! Must never look at what is about to be done; facts are about what is there.
 
 mod holds;
+mod orders;
 
 use jiff::Timestamp;
 
@@ -13,7 +14,7 @@ use crate::core::settings::{later, whole_seconds};
 
 use super::budget::Budget;
 use super::deadline::Clock;
-use super::facts::{Facts, Failed, FailedWhy, Hold, HoldBy};
+use super::facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 use super::fleet::{Fleet, Slot, is_wanted};
 use super::gate::{self, Conditions, Gate};
 use super::goal::Goal;
@@ -128,14 +129,18 @@ impl Judge<'_> {
         let mut wakes = self.wakes(&goal, &clock, no_primary_since);
         let dry_run = self.dry_run(&mut goal, &mut holds, &mut wakes);
         self.later_holds(&goal, failed.as_ref(), &mut holds);
+        let phase = self.phase(&goal, &gate);
+        let returns_to = self.is_returning() && phase != Phase::Complete;
         let facts = Facts {
+            returns_to: returns_to.then(|| self.update.clone()),
+            answered_abort: self.abort(),
             update_revision: Some(self.update.clone()),
             current_revision: current,
             gate_opened_for,
             last_progress: Some(whole_seconds(clock.last_progress)),
             no_primary_since,
             generations: self.before.generations.clone(),
-            phase: self.phase(&goal, &gate),
+            phase,
             failed,
             holds,
         };
@@ -159,14 +164,21 @@ impl Judge<'_> {
         if !self.may_fail() {
             return None;
         }
-        // An order to resume outweighs one to abort: the latter has no time, and would never let go.
-        if standing.is_none() && resumed.is_none() && self.orders.abort.as_ref() == Some(&self.update) {
+        let was_aborted = standing.as_ref().is_some_and(|failed| failed.why == FailedWhy::Aborted);
+        if self.is_aborted_now() && !was_aborted {
             return Some(self.failure(FailedWhy::Aborted));
         }
         match self.input.analysis {
             AnalysisVerdict::Failed(_) if standing.is_none() => Some(self.failure(FailedWhy::AnalysisFailed)),
             _ => standing,
         }
+    }
+
+    /// Whether an edit returns to the revision that last completed, and that was not reached yet when last looked at.
+    fn is_returning(&self) -> bool {
+        let begins = self.is_new && self.before.update_revision.is_some();
+        let goes_on = self.before.returns_to.as_ref() == Some(&self.update);
+        !self.may_fail() && self.current.is_some() && (begins || goes_on)
     }
 
     /// The time as it is recorded: in whole seconds, as everywhere in Kubernetes.
@@ -185,12 +197,6 @@ impl Judge<'_> {
             why,
             at: self.mark(),
         }
-    }
-
-    /// When a person had the spec's revision resumed; an order for the future waits.
-    fn resumed(&self) -> Option<Timestamp> {
-        let (revision, time) = self.orders.resume.as_ref()?;
-        (*revision == self.update && *time <= self.now).then_some(*time)
     }
 
     fn goal(&self, failed: Option<&Failed>) -> Goal {
@@ -262,7 +268,7 @@ impl Judge<'_> {
     fn is_rolling(&self, goal: &Goal) -> bool {
         let unlike = |slot: &Slot<'_>| slot.live.iter().any(|pod| !goal.is_final(pod));
         let left = self.fleet.slots().any(|(_, slot)| unlike(slot)) || self.has_legacy();
-        left || self.current.as_ref().is_some_and(|current| *current != self.update)
+        left || self.is_returning() || self.current.as_ref().is_some_and(|current| *current != self.update)
     }
 
     /// Whether every wanted Pod is there, of the wanted revision and available, and no other live Pod is left.
@@ -285,7 +291,7 @@ impl Judge<'_> {
     fn is_timed(&self, goal: &Goal) -> bool {
         let other = |slot: &Slot<'_>| slot.live.iter().any(|pod| !goal.has_wanted(pod));
         let left = self.fleet.slots().any(|(_, slot)| other(slot)) || self.has_legacy();
-        let rolling = self.current.as_ref() != Some(&self.update) || left;
+        let rolling = self.current.as_ref() != Some(&self.update) || left || self.is_returning();
         rolling && !goal.failed && goal.budget.wanted > 0 && self.wanted.revision.is_some()
     }
 

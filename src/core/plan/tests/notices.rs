@@ -145,7 +145,7 @@ fn an_abort_with_nothing_to_go_back_to_has_no_effect() {
         let pods = vec![pod("svc-0-0", 'b').waits("Pending")];
         let case = Case::new(wanted(1).revision('b'), observed(pods, "ab"), recorded(current, 'b'));
         let case = case.annotated(ANNOTATION_ABORT, "bbbbbbbbbb");
-        Orders::read(&case.pipeline.annotations).without_effect(&case.decide(5).facts)
+        Orders::read(&case.pipeline.annotations).without_effect(&case.pipeline, &case.decide(5).facts)
     };
     let sentence = "annotation streams.sentry.io/abort is ignored: no revision has completed yet to which the Pods of \
                     revision bbbbbbbbbb could go back";
@@ -163,10 +163,63 @@ fn a_resume_from_before_the_failure_has_no_effect() {
             time: at(100).to_string(),
         });
         let case = case.annotated(ANNOTATION_RESUME, &format!("bbbbbbbbbb@{}", at(second)));
-        Orders::read(&case.pipeline.annotations).without_effect(&case.decide(200).facts)
+        Orders::read(&case.pipeline.annotations).without_effect(&case.pipeline, &case.decide(200).facts)
     };
     let sentence = "annotation streams.sentry.io/resume is ignored: its time 2027-01-15T08:01:39Z is before the failure of \
                     revision bbbbbbbbbb at 2027-01-15T08:01:40Z";
     assert_eq!(without_effect(99), [sentence]);
     assert_eq!(without_effect(100), [""; 0]);
+}
+
+/// Revision a is current; this update revision was recorded, and these Pods are there.
+fn returning(recorded_update: char, pods: Vec<PodBuilder>) -> Case {
+    let mut case = case(2, 'a', pods);
+    case.previous = recorded(Some('a'), recorded_update);
+    case
+}
+
+fn reasons(notices: Vec<Notice>) -> Vec<NoticeReason> {
+    notices.into_iter().map(|notice| notice.reason).collect()
+}
+
+#[test]
+fn an_edit_back_to_the_current_revision_is_told_when_it_begins_and_when_the_pods_are_back() {
+    let on_their_way = || vec![pod("svc-0-0", 'a'), pod("svc-1-2", 'a').waits("Pending")];
+    let mut case = returning('b', on_their_way());
+    let first = case.decide(5);
+    assert_eq!(first.facts.returns_to, Some(revision('a')));
+    let begins = (
+        NoticeReason::RolloutStarted,
+        "the Pods return to revision aaaaaaaaaa".to_owned(),
+    );
+    assert_eq!(told(first.notices), [begins]);
+    case.previous = returning('a', on_their_way()).previous;
+    case.previous.rollout.as_mut().expect("recorded").returns_to = Some(revision('a').to_string());
+    assert_eq!(case.decide(9).facts.returns_to, Some(revision('a')), "until all are there");
+    assert_eq!(told(case.decide(9).notices), []);
+    case.observed = observed(vec![pod("svc-0-0", 'a'), pod("svc-1-2", 'a')], "ab");
+    let last = case.decide(12);
+    assert_eq!(last.facts.returns_to, None);
+    let ends = (
+        NoticeReason::RolloutCompleted,
+        "every Pod is of revision aaaaaaaaaa and available".to_owned(),
+    );
+    assert_eq!(told(last.notices), [ends]);
+}
+
+#[test]
+fn an_edit_back_before_any_pod_was_moved_begins_and_ends_at_once() {
+    let case = returning('b', vec![pod("svc-0-0", 'a'), pod("svc-1-0", 'a')]);
+    let decision = case.decide(5);
+    assert_eq!(decision.facts.returns_to, None);
+    let both = [NoticeReason::RolloutStarted, NoticeReason::RolloutCompleted];
+    assert_eq!(reasons(decision.notices), both);
+}
+
+#[test]
+fn healing_is_no_return() {
+    let case = returning('a', vec![pod("svc-0-0", 'a'), pod("svc-1-2", 'a').waits("Pending")]);
+    assert_eq!(case.decide(5).facts.returns_to, None);
+    let well = returning('a', vec![pod("svc-0-0", 'a'), pod("svc-1-2", 'a')]);
+    assert_eq!(told(well.decide(9).notices), []);
 }
