@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use kube::runtime::controller::Action as Requeue;
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -53,21 +53,29 @@ async fn pass(ctx: &Context, cached: Arc<StoredPipeline>) -> Result<Option<Durat
     report::notices(ctx, &view, &of_outcome(&outcome)).await;
     // Status write: what was seen and done.
     let written = write(ctx, &mut view, &decision.facts, Some(&outcome)).await;
-    if recorded == Written::Yes || matches!(written, Ok(Written::Yes | Written::Unchanged)) {
+    let said = matches!(written, Ok(Written::Yes | Written::Unchanged | Written::HeldBack(_)));
+    if recorded == Written::Yes || said {
         // No later pass would find them again.
         report::notices(ctx, &view, &decision.notices).await;
         report::notices(ctx, &view, &notices(&before, view.previous())).await;
     }
     report::figures(ctx, &view, &outcome);
-    if written? == Written::Superseded {
-        return Ok(Some(WAKE_MIN));
+    match written? {
+        Written::Superseded => Ok(Some(WAKE_MIN)),
+        Written::HeldBack(until) => Ok(wake(ctx, &view, &decision, &outcome, Some(until))),
+        Written::Yes | Written::Unchanged => Ok(wake(ctx, &view, &decision, &outcome, None)),
     }
-    Ok(wake(ctx, &view, &decision, &outcome))
 }
 
 /// At once after a dry run that was accepted, for no event tells of it and an edit waits for it. Else the first of: what
-/// the plan waits for, and the back-off of what failed.
-fn wake(ctx: &Context, view: &View, decision: &Decision, outcome: &Outcome) -> Option<Duration> {
+/// the plan waits for, the back-off of what failed, and the time at which a status that is held back is due.
+fn wake(
+    ctx: &Context,
+    view: &View,
+    decision: &Decision,
+    outcome: &Outcome,
+    status_due: Option<Timestamp>,
+) -> Option<Duration> {
     let is_accepted = |(action, result): &(Action, ActionResult)| {
         matches!((action, result), (Action::DryRunPod(_), ActionResult::Done))
     };
@@ -76,7 +84,8 @@ fn wake(ctx: &Context, view: &View, decision: &Decision, outcome: &Outcome) -> O
     }
     let now = ctx.clock.now();
     let held = ctx.world.remember(&view.pipeline, |memory| memory.holds.next(now));
-    let after = decision.wake_after.into_iter().chain(held).min()?;
+    let status = status_due.map(|at| at.duration_since(now));
+    let after = decision.wake_after.into_iter().chain(held).chain(status).min()?;
     Some(unsigned(after).max(WAKE_MIN))
 }
 

@@ -1,8 +1,9 @@
 //! Writes the status: the whole of it, by PUT with the resourceVersion of the copy it was computed from, and only when
-//! it differs. Must never write over what it has not read.
+//! it differs; a difference that may wait is remembered. Must never write over what it has not read.
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::core::{ObjectMeta, Request};
 use kube::{Api, Resource as _};
@@ -14,6 +15,7 @@ use super::gather::View;
 use crate::api::meta::{API_VERSION, FIELD_MANAGER, KIND};
 use crate::api::{StoredPipeline, StreamingPipeline, StreamingPipelineStatus};
 use crate::core::plan::{Facts, Outcome};
+use crate::core::status::due::{Due, due};
 use crate::core::status::{StatusInput, status};
 
 /// How often a status is computed again because someone else wrote in between; then it is the next pass's turn.
@@ -26,6 +28,8 @@ pub enum Written {
     Yes,
     /// Nothing differs.
     Unchanged,
+    /// What differs waits until this time for another write that says it too.
+    HeldBack(Timestamp),
     /// The pipeline was edited, deleted or replaced in between: another pass has to decide again.
     Superseded,
 }
@@ -41,7 +45,7 @@ struct StatusUpdate<'a> {
 }
 
 /// Writes the status when it differs, from what was seen, where the rollout stands and what became of the actions
-/// (`None` before them). Afterwards the view holds the pipeline as written.
+/// (`None` before them, which is never held back). Afterwards the view holds the pipeline as written.
 pub async fn write(
     ctx: &Context,
     view: &mut View,
@@ -50,14 +54,23 @@ pub async fn write(
 ) -> Result<Written, Failure> {
     for _ in 0..ATTEMPTS_MAX {
         let next = compute(ctx, view, facts, outcome);
-        if next == view.stored.status && !view.stored.status_is_foreign {
+        let before = (!view.stored.status_is_foreign).then_some(&view.stored.status);
+        if before == Some(&next) {
+            held_back(ctx, view, |since| *since = None);
             return Ok(Written::Unchanged);
+        }
+        if let Some(until) = before
+            .filter(|_| outcome.is_some())
+            .and_then(|before| hold(ctx, view, before, &next))
+        {
+            return Ok(Written::HeldBack(until));
         }
         match put(ctx, view, &next).await {
             Ok(written) => {
                 let written = Arc::new(written);
                 ctx.world.wrote(&view.pipeline, &view.stored, Arc::clone(&written));
                 view.stored = written;
+                held_back(ctx, view, |since| *since = None);
                 return Ok(Written::Yes);
             }
             Err(failure) if failure.class() == Class::Conflict => {}
@@ -69,6 +82,29 @@ pub async fn write(
         }
     }
     Ok(Written::Superseded)
+}
+
+/// Until when the difference may wait; that it waits is remembered.
+fn hold(
+    ctx: &Context,
+    view: &View,
+    before: &StreamingPipelineStatus,
+    next: &StreamingPipelineStatus,
+) -> Option<Timestamp> {
+    let now = ctx.clock.now();
+    held_back(ctx, view, |since| match due(before, next, *since, now) {
+        Due::Now => None,
+        Due::At(until) => {
+            since.get_or_insert(now);
+            Some(until)
+        }
+    })
+}
+
+/// Since when a difference has been held back.
+fn held_back<T>(ctx: &Context, view: &View, act: impl FnOnce(&mut Option<Timestamp>) -> T) -> T {
+    ctx.world
+        .remember(&view.pipeline, |memory| act(&mut memory.status_held_since))
 }
 
 fn compute(ctx: &Context, view: &View, facts: &Facts, outcome: Option<&Outcome>) -> StreamingPipelineStatus {

@@ -66,6 +66,8 @@ pub struct Memory {
     pub unanswered_deletes: BTreeMap<String, String>,
     /// The revision whose ControllerRevision was made, or found, last: the cache may not show it yet.
     pub made: Option<(Revision, Arc<StoredRevision>)>,
+    /// Since when a difference of the status has been held back.
+    pub status_held_since: Option<Timestamp>,
     /// What failed, and when it is tried again.
     pub holds: Holds,
     /// The pipeline as the last own write of it left it, while the cache shows an older one.

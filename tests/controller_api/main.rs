@@ -14,6 +14,7 @@ mod orphans;
 mod ownership;
 mod passes;
 mod quiet;
+mod status_writes;
 
 use testkit::fake_api::Request;
 

@@ -103,7 +103,8 @@ pub(crate) fn kubelet(api: &FakeApi) -> JoinSet<()> {
     tasks
 }
 
-fn running(now: &str) -> Value {
+/// The status of a Pod that became Ready at this time.
+pub(crate) fn running(now: &str) -> Value {
     json!({
         "phase": "Running",
         "startTime": now,

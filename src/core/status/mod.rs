@@ -7,6 +7,7 @@ mod attention;
 mod causes;
 mod conditions;
 mod counts;
+pub mod due;
 mod pods;
 mod refusal;
 mod state;
@@ -133,7 +134,11 @@ fn ignored(previous: &StreamingPipelineStatus, next: &StreamingPipelineStatus) -
     let new = sentences.filter(|sentence| sentence.starts_with("annotation ") && !said(previous).contains(sentence));
     let failed = |status: &'_ StreamingPipelineStatus| status.rollout.as_ref()?.failed_revision.clone();
     let turns = failed(previous) != failed(next);
-    let is_done = |sentence: &str| [BEFORE_THE_FAILURE, LEFT_BEHIND].iter().any(|words| sentence.contains(words));
+    let is_done = |sentence: &str| {
+        [BEFORE_THE_FAILURE, LEFT_BEHIND]
+            .iter()
+            .any(|words| sentence.contains(words))
+    };
     let new = new.filter(|sentence| !(turns && is_done(sentence)));
     new.map(|sentence| Notice {
         reason: NoticeReason::OrderIgnored,

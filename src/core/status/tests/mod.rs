@@ -1,6 +1,7 @@
 //! The status of a pass, on the smallest pipeline that shows it.
 
 mod conditions;
+mod due;
 mod legacy;
 mod messages;
 mod notices;
