@@ -16,6 +16,7 @@ use super::server::Server;
 use crate::client::in_words;
 use crate::controller::orphans::{Place, list, look, remove};
 use crate::core::orphans::{Finding, Managed, ManagedKind, is_too_much, judge};
+use crate::core::words::counted;
 
 /// What to look at, and whether to remove it.
 #[derive(Debug, clap::Args)]
@@ -192,11 +193,16 @@ fn text(report: &Report) -> String {
     );
     let left: BTreeSet<&Managed> = left.map(|entry| &entry.object).collect();
     let _ = match (left.len(), report.swept) {
-        (0, _) => writeln!(text, "no orphans among {pods} Pods of ours"),
-        (left, true) => writeln!(text, "{left} orphans; the operator removes them after --orphan-grace"),
+        (0, _) => writeln!(text, "no orphans among {} of ours", counted(pods, "Pod")),
+        (left, true) => writeln!(
+            text,
+            "{}; removed by the operator after --orphan-grace",
+            counted(left, "orphan")
+        ),
         (left, false) => writeln!(
             text,
-            "{left} orphans: more Pods than the operator removes by itself (10, and a tenth of {pods}); --delete removes them"
+            "{}: more Pods than the operator removes by itself (10, and a tenth of {pods}); --delete removes them",
+            counted(left, "orphan")
         ),
     };
     text

@@ -20,6 +20,7 @@ use crate::core::names::PodName;
 use crate::core::observed::LegacyDeployment;
 use crate::core::plan::{CreateReason, DeleteReason, HoldBy, Phase};
 use crate::core::valid::ValidPipeline;
+use crate::core::words::counted;
 
 /// Deployments of the Python operator, by namespace and name of their pipelines.
 type Deployments = BTreeMap<(String, String), Vec<LegacyDeployment>>;
@@ -184,7 +185,7 @@ fn put_forecast(text: &mut String, document: &Document, told: &Forecast) {
         }
         let (number, available, wanted) = (index + 1, step.available, told.wanted);
         let consumers = if told.taken_over > 0 {
-            format!("{}, ", consumers_of(step.consumers))
+            format!("{}, ", counted(step.consumers, "consumer"))
         } else {
             String::new()
         };
@@ -299,50 +300,33 @@ fn ranges(numbers: &[u16]) -> String {
 
 fn summary(told: &Forecast) -> String {
     let (replaced, steps) = (told.replaced(), told.steps.len());
-    let in_steps = if steps == 1 {
-        "1 step".to_owned()
-    } else {
-        format!("{steps} steps")
-    };
+    let in_steps = counted(steps, "step");
     let mut parts = Vec::new();
     if told.taken_over > 0 {
-        parts.push(format!("takes over {} in {in_steps}", consumers_of(told.taken_over)));
+        parts.push(format!(
+            "takes over {} in {in_steps}",
+            counted(told.taken_over, "consumer")
+        ));
         parts.push(format!("never fewer than {} available", told.lowest));
         return parts.join("; ");
     }
     if told.from.is_none() {
-        parts.push(format!("creates {}", pods(told.created())));
+        parts.push(format!("creates {}", counted(told.created(), "Pod")));
     } else if replaced == 0 {
         parts.push("replaces nothing".to_owned());
     } else {
-        parts.push(format!("replaces {} in {in_steps}", pods(replaced)));
+        parts.push(format!("replaces {} in {in_steps}", counted(replaced, "Pod")));
     }
     if told.from.is_some() && told.created() > replaced {
-        parts.push(format!("adds {}", pods(told.created() - replaced)));
+        parts.push(format!("adds {}", counted(told.created() - replaced, "Pod")));
     }
     if told.deleted() > replaced {
-        parts.push(format!("removes {}", pods(told.deleted() - replaced)));
+        parts.push(format!("removes {}", counted(told.deleted() - replaced, "Pod")));
     }
     if told.from.is_some() && steps > 0 {
         parts.push(format!("never fewer than {} available", told.lowest));
     }
     parts.join("; ")
-}
-
-fn consumers_of(number: usize) -> String {
-    if number == 1 {
-        "1 consumer".to_owned()
-    } else {
-        format!("{number} consumers")
-    }
-}
-
-fn pods(number: usize) -> String {
-    if number == 1 {
-        "1 Pod".to_owned()
-    } else {
-        format!("{number} Pods")
-    }
 }
 
 /// What `restartAt` does, and what is assumed for that: when the Pods were created only a cluster knows.
@@ -356,7 +340,7 @@ fn restart(told: &Forecast) -> Option<String> {
         ),
         Restart::Later { at, pods: number } => Some(format!(
             "waits until {at} (rollout.restartAt), then replaces {}",
-            pods(number)
+            counted(number, "Pod")
         )),
     }
 }

@@ -13,6 +13,7 @@ use crate::api::meta::{API_VERSION, KIND};
 use crate::api::{NoticeReason, StreamingPipelineStatus};
 use crate::core::health::Verdict;
 use crate::core::plan::{Action, ActionResult, Notice, Outcome};
+use crate::core::words::counted;
 use crate::telemetry::PipelineFigures;
 use crate::telemetry::labels::{PodVerdict, ReplicaState, RetryClass, RolloutPhase};
 
@@ -67,8 +68,10 @@ fn in_words(action: &Action) -> String {
         Action::DeleteConfigMap { name, why, .. } => format!("delete ConfigMap {name} ({why:?})"),
         Action::DeleteRevision { name, why, .. } => format!("delete ControllerRevision {name} ({why:?})"),
         Action::ClaimLegacy(claim) => format!(
-            "claim Deployment {}/{} at {} replicas",
-            claim.namespace, claim.name, claim.replicas
+            "claim Deployment {}/{} at {}",
+            claim.namespace,
+            claim.name,
+            counted(claim.replicas, "replica")
         ),
         Action::ScaleLegacy(scale) => format!(
             "scale Deployment {}/{} from {} to {}",

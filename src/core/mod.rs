@@ -9,6 +9,7 @@ pub mod violation;
 
 pub mod number;
 mod sorted_json;
+pub mod words;
 
 mod compose;
 pub mod config_text;

@@ -13,6 +13,7 @@ use crate::caches::Scope;
 use crate::controller::context::Context;
 use crate::controller::report;
 use crate::core::orphans::{Facts, Finding, Managed, Since, Sweep, judge, sweep};
+use crate::core::words::{are, counted};
 use crate::telemetry::labels::OrphanFinding;
 
 /// Sweeps for as long as it is polled. All caches must be complete.
@@ -108,9 +109,10 @@ impl Sweeper<'_> {
         };
         let names: Vec<String> = refused.iter().map(Managed::in_words).collect();
         let message = format!(
-            "{} orphans are not removed: more than 10 Pods, or more than a tenth of the {managed_pods} managed Pods, would \
+            "{} {} not removed: more than 10 Pods, or more than a tenth of the {managed_pods} managed Pods, would \
              go at once. `streaming-operator orphans` lists them, with --delete it removes them. {}",
-            refused.len(),
+            counted(refused.len(), "orphan"),
+            are(refused.len()),
             names.join(", ")
         );
         report::publish(self.ctx, &reference(first), NoticeReason::OrphanSweepRefused, &message).await;

@@ -16,6 +16,7 @@ use crate::api::meta;
 use crate::core::names::WorkloadSet;
 use crate::core::plan::{Action, Wanted};
 use crate::core::settings::{Settings, later};
+use crate::core::words::counted;
 
 /// Label by which the Deployment controller tells the `ReplicaSet`s of a Deployment apart; it is a part of their names.
 const POD_TEMPLATE_HASH: &str = "pod-template-hash";
@@ -275,10 +276,8 @@ impl Legacy {
                 .unwrap_or_default();
             match (deployment.claim(grace, now), deployment.wrote) {
                 (Claim::Contested { .. }, Some(wrote)) if deployment.given > wrote => {
-                    let given = deployment.given;
-                    Some(format!(
-                        "{what} was set to {given} replicas after this operator had set {wrote}"
-                    ))
+                    let given = counted(deployment.given, "replica");
+                    Some(format!("{what} was set to {given} after this operator had set {wrote}"))
                 }
                 (Claim::Contested { .. }, _) => Some(format!("{what} was applied again after {since}")),
                 (Claim::Settling { again: true, .. }, _) => Some(format!(

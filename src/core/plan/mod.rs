@@ -135,7 +135,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let stale = input.previous.observed_generation != input.pipeline.generation && !actions.is_empty();
     Decision {
         facts_first: stale || changed(&before, &facts),
-        notices: notices::of_facts(&before, &facts, &orders, input.observed),
+        notices: notices::of_facts(&before, &facts, &orders, input.observed, wanted.total().into()),
         wake_after: wake_after(&wakes, &actions, now),
         facts,
         actions,

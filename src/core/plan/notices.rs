@@ -6,6 +6,7 @@ use crate::api::NoticeReason;
 use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE};
 use crate::core::names::Revision;
 use crate::core::observed::{Observed, Owner, PodFacts, PodState};
+use crate::core::words::{are, counted, quoted};
 
 use super::decision::{Action, PodPlan, Replaced};
 use super::facts::{Facts, HoldBy, Phase};
@@ -25,16 +26,23 @@ pub struct Notice {
 /// which holds 1024 bytes, and a termination message alone may have 4096.
 const CAUSE_CHARS_MAX: usize = 400;
 
-/// What the facts of this pass change of those of the one before. `orders` are those of this pass, `observed` what it saw.
-pub(super) fn of_facts(before: &Facts, after: &Facts, orders: &Orders, observed: &Observed) -> Vec<Notice> {
+/// What the facts of this pass change of those of the one before. `orders` are those of this pass, `observed` what it saw,
+/// `pods` how many Pods are wanted.
+pub(super) fn of_facts(
+    before: &Facts,
+    after: &Facts,
+    orders: &Orders,
+    observed: &Observed,
+    pods: usize,
+) -> Vec<Notice> {
     let told = [
-        started(before, after),
+        started(before, after, pods),
         failed(before, after),
         out_of_time(before, after, observed),
         tries_again(before, after),
         promoted(before, after, orders),
         paused(before, after),
-        completed(before, after),
+        completed(before, after, pods),
     ];
     told.into_iter().flatten().collect()
 }
@@ -46,12 +54,13 @@ fn notice(reason: NoticeReason, message: impl Into<String>) -> Notice {
     }
 }
 
-fn started(before: &Facts, after: &Facts) -> Option<Notice> {
+fn started(before: &Facts, after: &Facts, pods: usize) -> Option<Notice> {
     let update = after.update_revision.as_ref()?;
+    let pods = counted(pods, "Pod");
     let message = match &before.current_revision {
-        None => format!("revision {update} is rolled out"),
-        Some(current) if current == update => format!("the Pods return to revision {update}"),
-        Some(current) => format!("revision {update} is rolled out in place of {current}"),
+        None => format!("revision {update} is rolled out to {pods}"),
+        Some(current) if current == update => format!("{pods} to return to revision {update}"),
+        Some(current) => format!("revision {update} is rolled out to {pods} in place of {current}"),
     };
     is_new(before, after).then(|| notice(NoticeReason::RolloutStarted, message))
 }
@@ -93,10 +102,10 @@ fn out_of_time(before: &Facts, after: &Facts, observed: &Observed) -> Option<Not
         Some(format!("Pod {}: {cause}; ", pod.name))
     });
     let cause = cause.unwrap_or_default();
-    let count = if pods.is_empty() {
-        "it has no Pod".to_owned()
-    } else {
-        format!("{} of its {} Pods are unavailable", unavailable.len(), pods.len())
+    let count = match (unavailable.len(), pods.len()) {
+        (_, 0) => "it has no Pod".to_owned(),
+        (1, 1) => "its Pod is unavailable".to_owned(),
+        (unwell, all) => format!("{unwell} of its {} {} unavailable", counted(all, "Pod"), are(unwell)),
     };
     let frees = frees(after.current_revision.as_ref(), update);
     let message = format!("{cause}revision {update}: {}, {count}; {frees}", hold.message);
@@ -150,19 +159,22 @@ fn paused(before: &Facts, after: &Facts) -> Option<Notice> {
     }
 }
 
-fn completed(before: &Facts, after: &Facts) -> Option<Notice> {
+fn completed(before: &Facts, after: &Facts, pods: usize) -> Option<Notice> {
     let revision = after.current_revision.as_ref()?;
     // Of a revision that was current all the time: the Pods are back at it, or never left it.
     let was_on_its_way = before.returns_to.is_some() || (before.update_revision.is_some() && is_new(before, after));
     let is_reached = before.current_revision != after.current_revision || was_on_its_way;
     let is_over = is_reached && after.phase == Phase::Complete;
-    let message = format!("every Pod is of revision {revision} and available");
+    let message = match pods {
+        1 => format!("the one Pod is of revision {revision} and available"),
+        pods => format!("all {pods} Pods are of revision {revision} and available"),
+    };
     is_over.then(|| notice(NoticeReason::RolloutCompleted, message))
 }
 
 /// Why a Pod is not well: the word, then what the kubelet says of it.
 fn cause(reason: &str, message: Option<&str>) -> String {
-    let Some(message) = message.map(str::trim).filter(|message| !message.is_empty()) else {
+    let Some(message) = message.map(quoted).filter(|message| !message.is_empty()) else {
         return reason.to_owned();
     };
     let shown: String = message.chars().take(CAUSE_CHARS_MAX).collect();

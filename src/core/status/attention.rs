@@ -5,6 +5,7 @@
 use crate::api::PodReplacementPolicy;
 use crate::core::health::Verdict;
 use crate::core::observed::{Observed, PodFacts};
+use crate::core::words::quoted;
 
 use super::StatusInput;
 use super::upkeep;
@@ -42,7 +43,7 @@ pub(super) fn permanent(observed: &Observed) -> Option<String> {
         .health
         .message
         .as_deref()
-        .map(|message| format!(": {}", message.trim()));
+        .map(|message| format!(": {}", quoted(message)));
     Some(format!(
         "Pod {} cannot start, and only a mended spec helps: {reason}{}",
         pod.name,

@@ -8,6 +8,7 @@ use crate::core::health::Verdict;
 use crate::core::names::{Ordinal, WorkloadSet};
 use crate::core::observed::{PodFacts, PodState};
 use crate::core::settings::whole_seconds;
+use crate::core::words::{counted, quoted};
 
 use super::conditions::Subject;
 use super::{pods, upkeep};
@@ -23,7 +24,7 @@ struct Cause {
 
 impl Cause {
     fn words(&self) -> String {
-        let message = self.message.as_deref().map(|message| format!(": {}", message.trim()));
+        let message = self.message.as_deref().map(|message| format!(": {}", quoted(message)));
         format!("{}{}", self.reason, message.unwrap_or_default())
     }
 
@@ -67,9 +68,16 @@ impl Subject<'_> {
         let why = format!("{}{similar}{}", worst.words(), worst.tries());
         let kept = self.kept();
         if ready >= wanted {
-            return format!("{wanted} of {wanted} pods ready, but not {who}: {why}{kept}");
+            return format!(
+                "{wanted} of {} ready, but not {who}: {why}{kept}",
+                counted(wanted, "pod")
+            );
         }
-        format!("{}/{wanted} pods not ready: {who} {why}{kept}", wanted - ready)
+        format!(
+            "{}/{} not ready: {who} {why}{kept}",
+            wanted - ready,
+            counted(wanted, "pod")
+        )
     }
 
     /// The Pods beyond the wanted ones that serve in the place of some that do not.
@@ -94,7 +102,8 @@ impl Subject<'_> {
         if let Some(successor) = self.observed.pods.iter().filter(waits).min_by_key(|pod| rank(pod)) {
             let cause = self.cause_of(successor);
             return format!(
-                "{wanted} of {wanted} pods ready, but not {}, which is to take over: {}{}",
+                "{wanted} of {} ready, but not {}, which is to take over: {}{}",
+                counted(wanted, "pod"),
                 successor.name,
                 cause.words(),
                 cause.tries()
@@ -102,13 +111,12 @@ impl Subject<'_> {
         }
         let ending = self.ending();
         if total > wanted {
-            return format!("{wanted} pods wanted, {total} there{ending}");
+            return format!("{} wanted, {total} there{ending}", counted(wanted, "pod"));
         }
+        let moved = format!("{updated} of {} updated, all ready", counted(wanted, "pod"));
         match wanted - self.counts.available {
-            young if young > 0 => {
-                format!("{updated} of {wanted} pods updated, all ready, {young} not yet for minReadySeconds{ending}")
-            }
-            _ => format!("{updated} of {wanted} pods updated, all ready{ending}"),
+            young if young > 0 => format!("{moved}, {young} not yet for minReadySeconds{ending}"),
+            _ => format!("{moved}{ending}"),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::api::{Condition, ConditionStatus, ConditionType, Reason};
 use crate::core::observed::Observed;
 use crate::core::plan::{HoldBy, Orders};
 use crate::core::settings::whole_seconds;
+use crate::core::words::counted;
 
 use super::counts::Counts;
 use super::state::{Mode, State};
@@ -141,7 +142,10 @@ impl Subject<'_> {
         said(
             enough,
             reason,
-            &format!("{available} of {wanted} pods available, at least {minimum} needed"),
+            &format!(
+                "{available} of {} available, at least {minimum} needed",
+                counted(wanted, "pod")
+            ),
         )
     }
 
@@ -157,8 +161,10 @@ impl Subject<'_> {
             .map(ToString::to_string)
             .unwrap_or_default();
         let mut message = format!(
-            "revision {revision}: {} of {} pods updated, {} of them available",
-            self.counts.updated, self.counts.wanted, self.counts.updated_available
+            "revision {revision}: {} of {} updated, {} of them available",
+            self.counts.updated,
+            counted(self.counts.wanted, "pod"),
+            self.counts.updated_available
         );
         if let Some(cause) = self.unwell_update() {
             message = format!("{message}; {cause}");
@@ -213,7 +219,7 @@ impl Subject<'_> {
 
     fn ready(&self) -> Said {
         let message = match (&self.state.message, self.state.mode) {
-            (None, Mode::Ready) => format!("{} of {} pods ready", self.counts.ready, self.counts.wanted),
+            (None, Mode::Ready) => format!("{} of {} ready", self.counts.ready, counted(self.counts.wanted, "pod")),
             _ => self.message(),
         };
         said(self.state.mode == Mode::Ready, self.state.reason, &message)

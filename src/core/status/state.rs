@@ -6,6 +6,7 @@ use crate::api::{ConditionStatus, Reason};
 use crate::core::names::Revision;
 use crate::core::observed::{Claim, NamespaceState, Observed, Owner, PodFacts, PodState};
 use crate::core::plan::{HoldBy, Phase};
+use crate::core::words::{are, counted};
 
 use super::counts::Counts;
 use super::refusal::Refusal;
@@ -204,7 +205,7 @@ fn none_wanted(suspended: bool, counts: &Counts) -> State {
     if counts.total + counts.terminating > 0 {
         let left = counts.total + counts.terminating;
         return State {
-            message: Some(format!("no Pod is wanted; {left} are still ending")),
+            message: Some(format!("no Pod is wanted; {left} {} still ending", are(left))),
             ..working(Reason::Scaling)
         };
     }
@@ -273,10 +274,19 @@ fn held_back(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Op
     let stale = updated.iter().filter(|pod| upkeep::is_stale(input, pod, now)).count();
     let mut held = Vec::new();
     if !outdated.is_empty() {
-        held.push(format!("{} pods are not moved to revision {update}", outdated.len()));
+        let count = outdated.len();
+        held.push(format!(
+            "{} {} not moved to revision {update}",
+            counted(count, "pod"),
+            are(count)
+        ));
     }
     if stale > 0 {
-        held.push(format!("{stale} pods older than restartAt are not restarted"));
+        held.push(format!(
+            "{} older than restartAt {} not restarted",
+            counted(stale, "pod"),
+            are(stale)
+        ));
     }
     (!held.is_empty()).then(|| format!("rollout.paused is set: {}", held.join(", ")))
 }
@@ -297,19 +307,22 @@ fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Optio
         .count();
     let message = match (busiest, &legacy.old_namespace) {
         (Some(deployment), _) => {
-            let (left, what) = (legacy.live(), deployment.in_words());
+            let (left, what) = (counted(legacy.live(), "consumer"), deployment.in_words());
             let grace = input.settings.legacy_grace;
             match legacy.claim(grace, now) {
                 Claim::Settling { until, .. } => format!(
-                    "moves from the Python operator: {left} consumers run in {what}, which must have been left alone for \
-                     {} s (until {until}) before one is taken off",
+                    "moves from the Python operator: {left} still in {what}, which must have been left alone for {} s (until \
+                     {until}) before one is taken off",
                     grace.as_secs()
                 ),
-                _ => format!("moves from the Python operator: {left} consumers are still to be taken off {what}"),
+                _ => format!("moves from the Python operator: {left} still to be taken off {what}"),
             }
         }
         (None, Some(namespace)) if there > 0 => {
-            format!("moves from namespace {namespace}: {there} Pods are still there")
+            format!(
+                "moves from namespace {namespace}: {} still there",
+                counted(there, "Pod")
+            )
         }
         _ => return None,
     };

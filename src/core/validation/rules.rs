@@ -102,7 +102,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "segment-id",
-        asks: "The segment that the Pods run is in the config.",
+        asks: "The segment that the Pods run is in the config. An empty list of segments says nothing of them and is not judged.",
         messages: &["is {value}, and pipeline_config has segments 0 to {last}: the consumer would end at its start"],
         example: "segment_id: 1\npipeline_config: {pipeline: {segments: [{steps_config: {parse: {}}}]}}",
         check: segments::segment_id,

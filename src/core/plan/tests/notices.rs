@@ -2,7 +2,7 @@ use crate::api::NoticeReason;
 use crate::api::meta::{ANNOTATION_ABORT, ANNOTATION_PROMOTE, ANNOTATION_RESUME};
 use crate::api::status::{FailedRevision, RolloutHold};
 use crate::core::plan::fixtures::{Case, PodBuilder, at, observed, pod, recorded, revision, wanted};
-use crate::core::plan::{ActionResult, Decision, Notice, Orders, Outcome};
+use crate::core::plan::{ActionResult, Decision, Notice, Orders, Outcome, Phase};
 
 fn case(replicas: u16, digit: char, pods: Vec<PodBuilder>) -> Case {
     let mut seen = observed(pods, "ab");
@@ -70,7 +70,7 @@ fn a_deadline_that_only_holds_is_told_once_with_the_cause_the_count_and_what_fre
     let mut case = case(2, 'b', pods);
     assert_eq!(told(case.decide(599).notices), []);
     let message = "Pod svc-0-1: ImagePullBackOff: Back-off pulling image \"x\"; revision bbbbbbbbbb: no progress within \
-                   600 s, 1 of its 1 Pods are unavailable; it goes on by itself when a Pod of it becomes available, or \
+                   600 s, its Pod is unavailable; it goes on by itself when a Pod of it becomes available, or \
                    with an edit of the spec; while one is unavailable no available Pod of aaaaaaaaaa is replaced; the \
                    annotation streams.sentry.io/abort=bbbbbbbbbb goes back to aaaaaaaaaa";
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_deadline_that_only_holds_is_told_once_with_the_cause_the_count_and_what_fre
 fn a_first_deployment_past_its_deadline_is_told_of_too() {
     let pods = vec![pod("svc-0-0", 'a').waits("CrashLoopBackOff"), pod("svc-1-0", 'a')];
     let case = Case::new(wanted(2), observed(pods, "a"), recorded(None, 'a'));
-    let message = "Pod svc-0-0: CrashLoopBackOff; revision aaaaaaaaaa: no progress within 600 s, 1 of its 2 Pods are \
+    let message = "Pod svc-0-0: CrashLoopBackOff; revision aaaaaaaaaa: no progress within 600 s, 1 of its 2 Pods is \
                    unavailable; it goes on by itself when a Pod of it becomes available, or with an edit of the spec; \
                    there is no revision to go back to";
     assert_eq!(
@@ -107,7 +107,7 @@ fn a_replacement_is_told_with_the_cause_first_and_the_count_only_of_failures() {
     let text = "OOMKilled: container consumer ended with exit code 137; Pod svc-0-0 failed (2 in a row), and Pod svc-0-1 \
                 takes its place";
     assert_eq!(one(failed), [(NoticeReason::PodReplaced, text.to_owned())]);
-    let text = "Evicted: The node was low on resource: memory.; Pod svc-0-0 was ended for its node's sake, which counts as \
+    let text = "Evicted: The node was low on resource: memory; Pod svc-0-0 was ended for its node's sake, which counts as \
                 no failure, and Pod svc-0-1 takes its place";
     let told = one(evicted(pod("svc-0-0", 'a')));
     assert_eq!(told, [(NoticeReason::PodReplaced, text.to_owned())]);
@@ -131,7 +131,7 @@ fn an_eviction_in_a_hand_over_is_told_of() {
     let pods = vec![evicted(pod("svc-0-0", 'a')), pod("svc-0-1", 'b').waits("Pending")];
     let case = case(1, 'b', pods);
     assert_eq!(case.actions(60), "-svc-0-0 +svc-0-2=a");
-    let text = "Evicted: The node was low on resource: memory.; Pod svc-0-0 was ended for its node's sake, which counts as \
+    let text = "Evicted: The node was low on resource: memory; Pod svc-0-0 was ended for its node's sake, which counts as \
                 no failure, and Pod svc-0-2 takes its place";
     assert_eq!(
         of_actions(&case.decide(60)),
@@ -190,21 +190,43 @@ fn an_edit_back_to_the_current_revision_is_told_when_it_begins_and_when_the_pods
     assert_eq!(first.facts.returns_to, Some(revision('a')));
     let begins = (
         NoticeReason::RolloutStarted,
-        "the Pods return to revision aaaaaaaaaa".to_owned(),
+        "2 Pods to return to revision aaaaaaaaaa".to_owned(),
     );
     assert_eq!(told(first.notices), [begins]);
     case.previous = returning('a', on_their_way()).previous;
     case.previous.rollout.as_mut().expect("recorded").returns_to = Some(revision('a').to_string());
-    assert_eq!(case.decide(9).facts.returns_to, Some(revision('a')), "until all are there");
+    assert_eq!(
+        case.decide(9).facts.returns_to,
+        Some(revision('a')),
+        "until all are there"
+    );
     assert_eq!(told(case.decide(9).notices), []);
     case.observed = observed(vec![pod("svc-0-0", 'a'), pod("svc-1-2", 'a')], "ab");
     let last = case.decide(12);
     assert_eq!(last.facts.returns_to, None);
     let ends = (
         NoticeReason::RolloutCompleted,
-        "every Pod is of revision aaaaaaaaaa and available".to_owned(),
+        "all 2 Pods are of revision aaaaaaaaaa and available".to_owned(),
     );
     assert_eq!(told(last.notices), [ends]);
+}
+
+#[test]
+fn the_beginning_and_the_end_of_a_rollout_are_told_with_the_number_of_pods() {
+    let mut case = case(1, 'b', vec![pod("svc-0-0", 'a')]);
+    case.previous = recorded(Some('a'), 'a');
+    let begins = "revision bbbbbbbbbb is rolled out to 1 Pod in place of aaaaaaaaaa";
+    assert_eq!(
+        told(case.decide(5).notices),
+        [(NoticeReason::RolloutStarted, begins.to_owned())]
+    );
+    case.previous = recorded(Some('a'), 'b');
+    case.observed = observed(vec![pod("svc-0-1", 'b')], "ab");
+    let ends = "the one Pod is of revision bbbbbbbbbb and available";
+    assert_eq!(
+        told(case.decide(9).notices),
+        [(NoticeReason::RolloutCompleted, ends.to_owned())]
+    );
 }
 
 #[test]
@@ -214,6 +236,27 @@ fn an_edit_back_before_any_pod_was_moved_begins_and_ends_at_once() {
     assert_eq!(decision.facts.returns_to, None);
     let both = [NoticeReason::RolloutStarted, NoticeReason::RolloutCompleted];
     assert_eq!(reasons(decision.notices), both);
+}
+
+#[test]
+fn the_clock_of_a_return_stands_still_while_it_is_paused() {
+    let mut case = returning('a', vec![pod("svc-0-0", 'a'), pod("svc-1-2", 'a').waits("Pending")]);
+    case.previous.rollout.as_mut().expect("recorded").returns_to = Some(revision('a').to_string());
+    assert_eq!(case.decide(700).facts.phase, Phase::Stalled);
+    case.wanted.paused = true;
+    case.previous.rollout.as_mut().expect("recorded").holds = vec![RolloutHold {
+        by: "spec".to_owned(),
+        reason: "RolloutPaused".to_owned(),
+        since: at(100).to_string(),
+        message: "rollout.paused is set".to_owned(),
+    }];
+    assert_eq!(case.decide(700).facts.phase, Phase::Paused);
+    case.wanted.paused = false;
+    let goes_on = case.decide(700).facts;
+    assert_eq!(
+        (goes_on.phase, goes_on.last_progress),
+        (Phase::Progressing, Some(at(600)))
+    );
 }
 
 #[test]

@@ -279,6 +279,18 @@ fn a_predecessors_pods_go_within_the_budget() {
 }
 
 #[test]
+fn a_predecessors_only_pod_is_handed_over() {
+    let theirs = || pod("svc-0-4", 'b').predecessors();
+    let seen = |pods| Case::new(wanted(1).revision('b'), observed(pods, "b"), recorded(None, 'b'));
+    assert_eq!(seen(vec![theirs()]).actions(5), "+svc-0-5=b");
+    assert_eq!(
+        seen(vec![theirs(), pod("svc-0-5", 'b').waits("Pending")]).actions(5),
+        ""
+    );
+    assert_eq!(seen(vec![theirs(), pod("svc-0-5", 'b')]).actions(5), "-svc-0-4");
+}
+
+#[test]
 fn after_a_lost_status_the_revision_that_completed_last_is_current() {
     let mut case = update(wanted(2), vec![pod("svc-0-0", 'a'), pod("svc-1-0", 'a')]);
     case.previous = StreamingPipelineStatus::default();

@@ -254,7 +254,7 @@ fn a_successor_that_does_not_come_up_is_named_although_the_old_pod_is_ready() {
     let scene = rolling(wanted(1), vec![pod("svc-0-0", 'a'), successor]);
     assert_eq!(
         scene.ready(5),
-        "1 of 1 pods ready, but not svc-0-1, which is to take over: ImagePullBackOff: no such image"
+        "1 of 1 pod ready, but not svc-0-1, which is to take over: ImagePullBackOff: no such image"
     );
 }
 

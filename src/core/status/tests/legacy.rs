@@ -28,7 +28,7 @@ fn legacy_consumers_count_as_the_pipelines_own() {
 fn the_move_says_what_is_left() {
     assert_eq!(
         moving(3).ready(5),
-        "moves from the Python operator: 3 consumers are still to be taken off Deployment ns/legacy"
+        "moves from the Python operator: 3 consumers still to be taken off Deployment ns/legacy"
     );
     assert_eq!(
         moving(3).row(5),
@@ -42,7 +42,7 @@ fn a_deployment_that_is_not_left_alone_for_long_enough_is_waited_for() {
     scene.case.observed.legacy.deployments[0].claimed = Some(at(0));
     assert_eq!(
         scene.ready(5),
-        "moves from the Python operator: 3 consumers run in Deployment ns/legacy, which must have been left alone for 90 s \
+        "moves from the Python operator: 3 consumers still in Deployment ns/legacy, which must have been left alone for 90 s \
          (until 2027-01-15T08:01:30Z) before one is taken off"
     );
 }

@@ -74,7 +74,7 @@ fn a_surplus_pod_that_serves_is_counted_as_ready_in_the_message_too() {
     assert_eq!((status.ready_replicas, status.available_replicas), (1, 1));
     assert_eq!(
         scene.ready(5),
-        "1 of 1 pods ready, but not ordinal 0: Pending; Pod svc-1-0 is kept until then"
+        "1 of 1 pod ready, but not ordinal 0: Pending; Pod svc-1-0 is kept until then"
     );
 }
 
@@ -110,7 +110,7 @@ fn a_successor_without_room_is_named_in_progressing_and_counts_as_not_available(
     let scene = rolling(wanted(1), vec![pod("svc-0-0", 'a'), successor]);
     assert_eq!(
         progressing(&scene, 5),
-        "revision bbbbbbbbbb: 1 of 1 pods updated, 0 of them available; Pod svc-0-1 Unschedulable: 0/3 nodes are available"
+        "revision bbbbbbbbbb: 1 of 1 pod updated, 0 of them available; Pod svc-0-1 Unschedulable: 0/3 nodes are available"
     );
 }
 
