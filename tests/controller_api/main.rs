@@ -15,6 +15,7 @@ mod ownership;
 mod passes;
 mod quiet;
 mod status_writes;
+mod stored;
 
 use testkit::fake_api::Request;
 

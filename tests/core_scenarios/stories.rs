@@ -77,7 +77,9 @@ fn every_sentence_of_the_rules_has_a_story() {
 #[test]
 fn every_test_that_stands_for_a_story_exists() {
     let mut code = String::new();
-    collect(&root().join("src/core"), &mut code);
+    for folder in ["src", "tests"] {
+        collect(&root().join(folder), &mut code);
+    }
     let missing: Vec<String> = sentences()
         .into_iter()
         .filter_map(|(_, _, test)| test)
@@ -91,7 +93,7 @@ fn collect(folder: &Path, code: &mut String) {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             collect(&path, code);
-        } else {
+        } else if path.extension().is_some_and(|is| is == "rs") {
             code.push_str(&fs::read_to_string(&path).expect("a source file"));
         }
     }

@@ -1,5 +1,5 @@
 A rollout that is stuck on a broken revision is freed by fixing the spec
-shows: budget-neither, new-clears, budget-fresh
+shows: budget-neither, budget-neither-freed, new-clears, budget-fresh
 
 replicas 3
 create a

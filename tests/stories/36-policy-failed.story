@@ -1,5 +1,5 @@
 An identity that must not run twice is replaced with a gap
-shows: hand-over-policy
+shows: hand-over-policy, budget-cap-one
 
 replicas 1
 policy Failed

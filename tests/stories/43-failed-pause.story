@@ -1,5 +1,5 @@
 A failed analysis with Pause: what works stays, what is lost comes back as current
-shows: failed-pause, failed-analysis, failed-until
+shows: failed-pause, failed-lost, failed-analysis, failed-until
 
 replicas 4
 canary on

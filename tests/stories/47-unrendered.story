@@ -1,5 +1,5 @@
 A spec that cannot be rendered leaves everything running and healed
-shows: unrendered
+shows: unrendered, unrendered-told
 
 replicas 2
 create a

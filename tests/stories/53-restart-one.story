@@ -1,5 +1,5 @@
 A restart of one Pod is handed over
-shows: restart, hand-over
+shows: restart, hand-over, hand-over-restart
 
 replicas 1
 create a

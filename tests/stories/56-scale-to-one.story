@@ -1,5 +1,5 @@
 Scaled to one while its Pod is lost: the Pod that takes over is made although the place is taken
-shows: scale-one, scale-keeps
+shows: scale-one, scale-one-total, scale-keeps
 
 replicas 2
 create a
@@ -7,7 +7,7 @@ create a
 kubelet away
 lose p0.0; replicas 1
     +p0.1=a
-status available=1
+status available=1 total=2
 kubelet back
     -p1.0
 status available=1

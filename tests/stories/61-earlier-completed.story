@@ -1,5 +1,5 @@
 A revision that completed earlier is rolled out without waiting for its canary's analysis
-shows: gate-rollback, rollback-ungated
+shows: gate-rollback, gate-rollback-unrecorded, rollback-ungated
 
 replicas 3
 canary on

@@ -35,6 +35,8 @@ pub struct Request {
     pub body: Value,
     /// Whether nothing was to be stored.
     pub dry_run: bool,
+    /// Whether only metadata was asked for.
+    pub metadata_only: bool,
 }
 
 impl Request {

@@ -24,7 +24,6 @@ struct Call {
     key: Key,
     status: bool,
     query: BTreeMap<String, String>,
-    metadata_only: bool,
     request: Request,
 }
 
@@ -225,11 +224,11 @@ impl Call {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
                 dry_run: query.contains_key("dryRun") || in_body,
+                metadata_only: accept.contains("as=PartialObjectMetadata"),
                 body,
             },
             key: Key::new(&resource, namespace, name),
             status,
-            metadata_only: accept.contains("as=PartialObjectMetadata"),
             query,
         }
     }
@@ -256,7 +255,7 @@ impl Call {
     }
 
     fn shown(&self, object: &Value) -> Value {
-        if self.metadata_only {
+        if self.request.metadata_only {
             return json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
