@@ -106,7 +106,8 @@ async fn every_one_of_many_rollouts_begins_before_a_later_one_has_ended_and_writ
         waits[waits.len() - 1],
     );
     assert_eq!((creates, deletes), (replaced, replaced), "each Pod is replaced once");
-    // One when the next Pod is moved, one when the old one is gone; and for each rollout its beginning and its end.
+    // One when the next Pod is moved, one when the old one is gone and the next step takes more than a second; and for each
+    // rollout its beginning and its end.
     let most = 2 * replaced + 2 * count;
     assert!(statuses <= most, "{statuses} status writes for {replaced} Pods");
     for (name, rollout) in &rollouts {
