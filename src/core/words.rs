@@ -6,14 +6,14 @@ use std::fmt::Display;
 
 /// A number with what it counts: `1 Pod`, `3 Pods`. `one` is a word whose plural ends in s.
 #[must_use]
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{plural}")
 }
 
 /// The verb after so many: `is` or `are`.
 #[must_use]
-pub fn are<N: PartialEq + From<u8>>(count: N) -> &'static str {
+pub fn are<N: Copy + PartialEq + From<u8>>(count: N) -> &'static str {
     if count == N::from(1) { "is" } else { "are" }
 }
 

@@ -16,6 +16,7 @@ mod passes;
 mod quiet;
 mod status_writes;
 mod stored;
+mod told;
 
 use testkit::fake_api::Request;
 

@@ -59,7 +59,7 @@ fn started(before: &Facts, after: &Facts, pods: usize) -> Option<Notice> {
     let pods = counted(pods, "Pod");
     let message = match &before.current_revision {
         None => format!("revision {update} is rolled out to {pods}"),
-        Some(current) if current == update => format!("{pods} to return to revision {update}"),
+        Some(current) if current == update => format!("back to revision {update} with {pods}"),
         Some(current) => format!("revision {update} is rolled out to {pods} in place of {current}"),
     };
     is_new(before, after).then(|| notice(NoticeReason::RolloutStarted, message))

@@ -1,4 +1,4 @@
-//! What people order of the spec's revision, and whether it still counts.
+//! What people order of the spec's revision, and whether it still counts. Must never look at a Pod.
 
 use jiff::Timestamp;
 

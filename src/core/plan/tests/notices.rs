@@ -190,7 +190,7 @@ fn an_edit_back_to_the_current_revision_is_told_when_it_begins_and_when_the_pods
     assert_eq!(first.facts.returns_to, Some(revision('a')));
     let begins = (
         NoticeReason::RolloutStarted,
-        "2 Pods to return to revision aaaaaaaaaa".to_owned(),
+        "back to revision aaaaaaaaaa with 2 Pods".to_owned(),
     );
     assert_eq!(told(first.notices), [begins]);
     case.previous = returning('a', on_their_way()).previous;

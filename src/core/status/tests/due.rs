@@ -57,7 +57,7 @@ fn whatever_else_differs_is_written_at_once() {
         ("availableReplicas", |status| status.available_replicas += 1),
         ("currentRevision", |status| status.current_revision = None),
         ("rollout", |status| {
-            status.rollout.get_or_insert_default().phase.push('!')
+            status.rollout.get_or_insert_default().phase.push('!');
         }),
     ];
     for (what, change) in changes {
