@@ -49,7 +49,7 @@ fn start_the_new_pod(api: &FakeApi) {
     let pod = pods.values().find(is_new).expect("one was made");
     let now = api.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     api.edit("pods", "ns", &text(pod, "/metadata/name"), |pod| {
-        pod["status"] = running(&now)
+        pod["status"] = running(&now);
     });
 }
 

@@ -6,7 +6,7 @@ use crate::api::{Condition, ConditionStatus, ConditionType, Reason};
 use crate::core::observed::Observed;
 use crate::core::plan::{HoldBy, Orders};
 use crate::core::settings::whole_seconds;
-use crate::core::words::counted;
+use crate::core::words::{counted, quoted};
 
 use super::counts::Counts;
 use super::state::{Mode, State};
@@ -244,7 +244,7 @@ impl Subject<'_> {
             None => self.root_cause(),
         };
         match &self.state.attention {
-            Some(attention) => format!("{message}; {attention}"),
+            Some(attention) => format!("{}; {attention}", quoted(&message)),
             None => message,
         }
     }

@@ -155,3 +155,20 @@ fn what_a_pause_holds_back_is_said() {
         "rollout.paused is set: 2 pods are not moved to revision bbbbbbbbbb; 0 of 2 pods updated, all ready"
     );
 }
+
+#[test]
+fn the_full_stop_of_what_was_refused_ends_no_sentence_of_ours() {
+    let broken = pod("svc-0-0", 'a').reported("InvalidImageName", "no such name.");
+    let broken = broken.with(|pod| pod.health.permanent = true);
+    let mut scene = steady(wanted(2), vec![broken]);
+    scene.result = ActionResult::Refused {
+        code: 422,
+        reason: "Invalid".to_owned(),
+        message: "the image must be pinned.".to_owned(),
+    };
+    assert_eq!(
+        scene.ready(5),
+        "creating Pod svc-1-0 was refused (422), is tried again within 5 minutes: the image must be pinned; Pod svc-0-0 \
+         cannot start, and only a mended spec helps: InvalidImageName: no such name"
+    );
+}
