@@ -70,6 +70,10 @@
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [list, watch, patch, delete]
+# What a Deployment that hangs in a rolling update is set back to.
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
 {{- end }}
 # Whether the namespace is there and not on its way out. A Role in it is enough to read the namespace itself.
 - apiGroups: [""]
@@ -92,6 +96,9 @@
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [list, patch, delete]
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
 {{- end -}}
 
 {{/* Wanted in the operator's own namespace, under names that do not depend on the release. A create cannot be limited to a

@@ -62,6 +62,9 @@ event_reasons! {
     PodForceDeleted Warning =>
         "Look at the node that it was on: when the node only lost its connection, the consumer may still run there beside its \
          replacement. `podReplacementPolicy: Failed` never forces.",
+    /// A Deployment of the Python operator was in a rolling update that did not come to its end, as with an image that
+    /// cannot be pulled. It got the Pod template back that it had before, whose Pods serve, so that they can be moved.
+    LegacyWorkloadSetBack Normal => "Nothing: the pipeline's Pods are made of its spec. If the image of that is the one that hung, mend it.",
     /// The consumers of a Deployment of the Python operator run as Pods of this operator, and the Deployment is deleted.
     LegacyWorkloadRemoved Normal => "Nothing.",
     /// No Pod of the revision became available, and no gate opened, for `progressDeadlineSeconds`, and it is not sent back:

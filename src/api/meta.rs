@@ -44,9 +44,13 @@ pub const ANNOTATION_LEGACY_OWNER_NAMESPACE: &str = "pipeline.streams.sentry.io/
 /// than that in `spec.replicas` was written by somebody else.
 pub const ANNOTATION_LEGACY_REPLICAS: &str = "streams.sentry.io/legacy-replicas";
 /// Annotation on Deployments of the Python operator: since when they are left to this operator (RFC 3339), and a word more
-/// when they had been applied again before. With it their [`ANNOTATION_LEGACY_OWNER_NAME`] is taken off, so that it is seen
-/// when the Python operator applies them again.
+/// when they had been applied again before. With it their [`ANNOTATION_LEGACY_OWNER_NAME`] is taken off, and the label
+/// [`LABEL_OWNER_UID`] of earlier ones becomes [`LABEL_LEGACY_OWNER_UID`], so that it is seen when the Python operator applies
+/// them again.
 pub const ANNOTATION_LEGACY_CLAIMED: &str = "streams.sentry.io/legacy-claimed";
+/// Annotation on Deployments of the Python operator: when this operator set them back to an earlier Pod template, because a
+/// rolling update did not come to its end (RFC 3339). It is done once.
+pub const ANNOTATION_LEGACY_SET_BACK: &str = "streams.sentry.io/legacy-set-back";
 /// How the finalizers and annotations begin that the Python operator, and nobody else, puts on pipelines.
 pub const LEGACY_MARK_PREFIX: &str = "kopf.zalando.org/";
 /// Annotation on Pods: how many failures in a row led to this Pod, decimal; the back-off goes by it.

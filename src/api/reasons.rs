@@ -155,6 +155,12 @@ reasons! {
     LegacyOperatorRunning [Ready False, Stalled True, Applied False] =>
         "Stop the Python operator, or whatever else applies or scales the Deployment. The move goes on by itself when the \
          Deployment has been left alone for `settings.legacyGrace`. See docs/migrate.md.",
+    /// The move from the Python operator waits: its Deployment is in a rolling update that does not come to its end, so that
+    /// Pods that serve might go with the first that is taken off. It was set back once, or Pods of its new template serve too,
+    /// and which to keep is a person's choice.
+    LegacyRolloutHangs [Ready False, Stalled True, Applied False] =>
+        "The message has the Deployment and the command. `kubectl get pods` in its namespace shows which of its Pods do not become \
+         ready; mend what keeps them, or `kubectl rollout undo` it. It goes on by itself. See docs/migrate.md.",
     /// A Pod waits for something that no replacement can mend, such as a malformed image name.
     PermanentPodFailure [Ready False, Stalled True] =>
         "The message has the Pod and the kubelet's words. Mend the spec; a new revision replaces such a Pod at once.",

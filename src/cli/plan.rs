@@ -233,6 +233,11 @@ fn words(step: &Step) -> String {
             from - to
         ));
     }
+    for what in &step.set_back {
+        parts.push(format!(
+            "gives {what}, whose rolling update hangs, the Pod template back whose Pods serve"
+        ));
+    }
     parts.extend(step.removed.iter().map(|what| format!("deletes {what}")));
     let deleted = |picked: fn(DeleteReason) -> bool| -> Vec<&str> {
         let chosen = step.deleted.iter().filter(|(_, why)| picked(*why));

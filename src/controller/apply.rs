@@ -178,6 +178,7 @@ async fn carry_out(ctx: &Context, view: &View, action: &Action) -> ActionResult 
         Action::DeleteRevision { name, uid, why: _ } => objects::delete_revision(ctx, view, name, uid).await,
         Action::ClaimLegacy(claim) => legacy::claim(ctx, view, claim).await,
         Action::ScaleLegacy(scale) => legacy::scale(ctx, scale).await,
+        Action::SetBackLegacy(back) => legacy::set_back(ctx, back).await,
         Action::DeleteLegacy { namespace, name, uid } => legacy::delete_deployment(ctx, namespace, name, uid).await,
         Action::DeleteLegacyConfigMap { namespace, name, uid } => {
             legacy::delete_config_map(ctx, namespace, name, uid).await

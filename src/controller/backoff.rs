@@ -51,6 +51,7 @@ impl Kind {
             Action::DeleteConfigMap { .. } | Action::DeleteRevision { .. } => Self::DeleteObject,
             Action::ClaimLegacy(_)
             | Action::ScaleLegacy(_)
+            | Action::SetBackLegacy(_)
             | Action::DeleteLegacy { .. }
             | Action::DeleteLegacyConfigMap { .. }
             | Action::RemoveLegacyMarks => Self::Legacy,

@@ -77,6 +77,10 @@ fn in_words(action: &Action) -> String {
             "scale Deployment {}/{} from {} to {}",
             scale.namespace, scale.name, scale.from, scale.to
         ),
+        Action::SetBackLegacy(back) => format!(
+            "set Deployment {}/{} back to the Pods of ReplicaSet {}",
+            back.namespace, back.name, back.to
+        ),
         Action::DeleteLegacy { namespace, name, .. } => format!("delete Deployment {namespace}/{name}"),
         Action::DeleteLegacyConfigMap { namespace, name, .. } => {
             format!("delete ConfigMap {namespace}/{name} of the Python operator")

@@ -118,6 +118,7 @@ impl Rights {
                         place,
                         None,
                     );
+                    rights.add("apps", "replicasets", &["list"], place, None);
                 }
                 // The namespace itself, which a Role within it may grant.
                 rights.add("", "namespaces", &["get"], place, place);

@@ -230,6 +230,30 @@ fn with_deployments_of_the_python_operator_the_plan_is_how_they_are_taken_over()
 }
 
 #[test]
+fn the_plan_of_a_deployment_whose_rolling_update_hangs_begins_with_the_way_out_of_it() {
+    let pipeline = PIPELINE.replace("spec:", "spec:\n  replicas: 4");
+    let old = format!(
+        "{pipeline}{}status: {{replicas: 5, updatedReplicas: 2, availableReplicas: 3}}\n",
+        deployment("svc-pipeline-checkout-0", "primary", 4)
+    );
+    let (code, text) = plan(Some(&old), &pipeline);
+    assert_eq!(code, Some(1));
+    let told = text.replace("Deployment streaming-pipelines/svc-pipeline-checkout-0", "D");
+    let lines: Vec<&str> = told.lines().skip(2).take(2).collect();
+    assert_eq!(
+        lines,
+        [
+            "  step 1: gives D, whose rolling update hangs, the Pod template back whose Pods serve; 5 consumers, 3 of 4 available",
+            "  step 2: takes 1 off D (3 left); 3 consumers, 3 of 4 available",
+        ]
+    );
+    assert!(
+        text.ends_with("takes over 4 consumers in 9 steps; never fewer than 3 available\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_only_consumer_of_the_python_operator_is_not_given_up_before_ours_serves() {
     let old = format!("{PIPELINE}{}", deployment("svc-pipeline-checkout-0", "primary", 1));
     let (code, text) = plan(Some(&old), PIPELINE);

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use streaming_operator::core::names::WorkloadSet;
-use streaming_operator::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment};
+use streaming_operator::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, Rolling};
 use streaming_operator::core::plan::Action;
 
 /// What the Python operator left.
@@ -20,13 +20,32 @@ struct SimDeployment {
     broken: bool,
 }
 
+/// How a Deployment was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// All consumers are available.
+    Works,
+    /// None ever becomes so.
+    Broken,
+    /// In a rolling update whose Pods never become available; those of the template before serve.
+    Hangs,
+    /// The same, and those do not serve either.
+    Barren,
+}
+
 impl LegacyWorld {
-    /// A Deployment of so many consumers, all available but for `broken` ones; left alone since long ago, where it is
-    /// `claimed`.
-    pub(crate) fn add(&mut self, set: WorkloadSet, replicas: usize, broken: bool, claimed: Option<Timestamp>) {
+    /// A Deployment of so many consumers, left alone since long ago, where it is `claimed`.
+    pub(crate) fn add(&mut self, set: WorkloadSet, replicas: usize, kind: Kind, claimed: Option<Timestamp>) {
         let name = match set {
             WorkloadSet::Canary => "legacy-canary",
             WorkloadSet::Primary => "legacy",
+        };
+        // What the Deployment controller does by default: a quarter may be away, and a quarter more be there.
+        let (away, surge) = match kind {
+            Kind::Works => (0, 0),
+            Kind::Broken => (replicas, 0),
+            Kind::Hangs => (replicas / 4, replicas.div_ceil(4)),
+            Kind::Barren => (replicas, replicas.div_ceil(4)),
         };
         let facts = LegacyDeployment {
             namespace: "ns".to_owned(),
@@ -40,11 +59,17 @@ impl LegacyWorld {
             applied: claimed.is_none(),
             set,
             deleting: false,
-            available: if broken { 0 } else { replicas },
-            unavailable: if broken { replicas } else { 0 },
+            available: replicas - away,
+            unavailable: away + surge,
             terminating: 0,
             available_at: None,
+            rolling: (surge > 0).then(|| Rolling {
+                progressed: None,
+                back_to: (away < replicas).then(|| "before".to_owned()),
+            }),
+            set_back: None,
         };
+        let broken = kind == Kind::Broken;
         self.deployments.push(SimDeployment { facts, broken });
         self.deployments.sort_by_key(|deployment| deployment.facts.set);
         (self.config_map, self.marks) = (true, true);
@@ -84,6 +109,19 @@ impl LegacyWorld {
         let before = format!("{:?}", self.deployments);
         for SimDeployment { facts, broken } in &mut self.deployments {
             facts.terminating = 0;
+            if facts.set_back.is_some() && facts.rolling.take().is_some() {
+                facts.terminating = std::mem::take(&mut facts.unavailable);
+            }
+            if facts.rolling.is_some() && facts.given > 0 {
+                // In proportion, so it may be one that serves.
+                let surge = facts.given.div_ceil(4);
+                while facts.shown() > facts.given + surge {
+                    facts.available -= 1;
+                    facts.terminating += 1;
+                }
+                continue;
+            }
+            facts.rolling = None;
             while facts.shown() > facts.given {
                 let goes = if facts.unavailable > 0 {
                     &mut facts.unavailable
@@ -106,6 +144,7 @@ impl LegacyWorld {
         let uid = match action {
             Action::ClaimLegacy(claim) => &claim.uid,
             Action::ScaleLegacy(scale) => &scale.uid,
+            Action::SetBackLegacy(back) => &back.uid,
             Action::DeleteLegacy { uid, .. } => {
                 self.deployments.retain(|deployment| deployment.facts.uid != *uid);
                 return;
@@ -135,6 +174,7 @@ impl LegacyWorld {
                     deployment.facts.given = scale.to;
                     deployment.facts.wrote = Some(scale.to);
                 }
+                Action::SetBackLegacy(back) => deployment.facts.set_back = Some(back.at),
                 _ => {}
             }
         }
@@ -146,6 +186,7 @@ pub(crate) fn word(action: &Action) -> Option<String> {
     match action {
         Action::ClaimLegacy(claim) => Some(format!("claim:{}={}", claim.name, claim.replicas)),
         Action::ScaleLegacy(scale) => Some(format!("{}:{}>{}", scale.name, scale.from, scale.to)),
+        Action::SetBackLegacy(back) => Some(format!("{}<{}", back.name, back.to)),
         Action::DeleteLegacy { name, .. } | Action::DeleteLegacyConfigMap { name, .. } => Some(format!("-{name}")),
         Action::RemoveLegacyMarks => Some("-marks".to_owned()),
         _ => None,

@@ -224,6 +224,7 @@ impl World {
             }
             Action::ClaimLegacy(_)
             | Action::ScaleLegacy(_)
+            | Action::SetBackLegacy(_)
             | Action::DeleteLegacy { .. }
             | Action::DeleteLegacyConfigMap { .. }
             | Action::RemoveLegacyMarks => self.cluster.legacy.write(action),

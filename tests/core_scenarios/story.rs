@@ -10,10 +10,12 @@
 //! `restart in N`, `promote R`, `abort R`, `resume R`, `order KEY TEXT` (the annotation as it is), `analysis none|pending|passed|failed`, `fail POD`, `lose POD`
 //! (it is deleted and gone), `unready POD` and `unschedulable POD` (for good), `quota full|free` (below, `refused` follows
 //! creates that it refused), `kubelet away|back`, `wait N` seconds, `crash` of the operator, and
-//! `legacy [canary|broken|unclaimed] N` (a Deployment of the Python operator of N consumers; below, `legacy:3>2` takes one
-//! off, `claim:legacy=3` claims it, `-legacy` deletes it, `-legacy-map` its ConfigMap, `-marks` takes the finalizers off),
-//! `python applies N`, `status KEY=VALUE ...` (`TYPE~WORD`: the message of that condition has the word), `told REASON ...` (the Events about the
-//! rollout since the last such line; `nothing` for none). Several that happen at once are divided by `; `. Before `create` they say what is created.
+//! `legacy [canary|broken|unclaimed|hangs|barren] N` (a Deployment of the Python operator of N consumers, that hangs in a
+//! rolling update, with Pods of the template before that serve or without; below, `legacy:3>2` takes one off,
+//! `legacy<before` sets it back to that template, `claim:legacy=3` claims it, `-legacy` deletes it, `-legacy-map` its
+//! ConfigMap, `-marks` takes the finalizers off), `python applies N`, `status KEY=VALUE ...` (`TYPE~WORD`: the message of
+//! that condition has the word), `told REASON ...` (the Events about the rollout since the last such line; `nothing` for
+//! none). Several that happen at once are divided by `; `. Before `create` they say what is created.
 
 use jiff::{SignedDuration, Timestamp};
 use streaming_operator::api::{Condition, OnFailure, PodReplacementPolicy, meta};
@@ -21,6 +23,7 @@ use streaming_operator::core::names::{PodName, WorkloadSet};
 use streaming_operator::core::plan::AnalysisVerdict;
 
 use crate::cluster::{SimPod, Stage};
+use crate::legacy::Kind;
 use crate::rng::Rng;
 use crate::world::{World, revision};
 
@@ -224,7 +227,13 @@ impl Teller {
         let long_ago = self.world.cluster.now - SignedDuration::from_hours(1);
         let claimed = (kind != "unclaimed").then_some(long_ago);
         let count = count.parse().expect("a number");
-        self.world.cluster.legacy.add(set, count, kind == "broken", claimed);
+        let kind = match kind {
+            "broken" => Kind::Broken,
+            "hangs" => Kind::Hangs,
+            "barren" => Kind::Barren,
+            _ => Kind::Works,
+        };
+        self.world.cluster.legacy.add(set, count, kind, claimed);
     }
 
     /// An edit of a field of the spec.

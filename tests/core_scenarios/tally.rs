@@ -130,6 +130,7 @@ impl Tally {
             NoticeReason::OrphanRemoved,
             NoticeReason::OrphanSweepRefused,
             NoticeReason::LegacyWorkloadRemoved,
+            NoticeReason::LegacyWorkloadSetBack,
         ];
         let told = NoticeReason::ALL.iter().filter(|reason| !of_shell.contains(reason));
         let notices = told.map(|reason| format!("notice: {}", reason.as_str()));
@@ -156,6 +157,7 @@ fn branch(action: &Action) -> String {
         Action::MarkCompleted { .. } => "plan: mark completed".to_owned(),
         Action::ClaimLegacy(_)
         | Action::ScaleLegacy(_)
+        | Action::SetBackLegacy(_)
         | Action::DeleteLegacy { .. }
         | Action::DeleteLegacyConfigMap { .. }
         | Action::RemoveLegacyMarks => "plan: legacy".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::control_plane::{ControlPlane, Options, Shared};
 use testkit::install::Roles;
 use testkit::operator::Launch;
@@ -10,11 +10,14 @@ use testkit::wait::{self, Seen};
 use testkit::{assets, users};
 use tokio::sync::OnceCell;
 
-use crate::pipelines::{Pipeline, ten, three};
-use crate::python;
+use crate::pipelines::{BAD_IMAGE, Pipeline, ten, three};
+use crate::python::{self, Release};
 
 /// What a move is given on a slow machine.
 pub(crate) const SOON: Duration = Duration::from_secs(240);
+
+/// Name of a pipeline whose Deployment hangs in a rolling update.
+const HANGS: &str = "hangs";
 
 static CLUSTER: Shared = Shared::new(Options::full(4));
 static BED: OnceCell<Bed> = OnceCell::const_new();
@@ -36,7 +39,9 @@ pub(crate) struct Bed {
     pub(crate) same: Group,
     pub(crate) edited: Group,
     pub(crate) rights: Group,
-    /// One for each number of writes after which the operator is killed.
+    /// Before the Python operator was stopped it began a rolling update of these that never ends: the image cannot be pulled.
+    pub(crate) surging: Group,
+    /// One for each number of writes after which the operator is killed; its pipeline [`HANGS`] is in such an update too.
     pub(crate) killed: Vec<(u64, Group)>,
 }
 
@@ -58,9 +63,11 @@ impl Bed {
         cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
         let mut killed = Vec::new();
         for number in kills() {
+            let mut pipelines = three();
+            pipelines.push(Pipeline::new(HANGS, 2));
             killed.push((
                 number,
-                Group::create(cluster, &format!("killed{number}"), three()).await,
+                Group::create(cluster, &format!("killed{number}"), pipelines).await,
             ));
         }
         let bed = Self {
@@ -70,19 +77,38 @@ impl Bed {
             same: Group::create(cluster, "same", three()).await,
             edited: Group::create(cluster, "edited", vec![Pipeline::new("p", 6).slow()]).await,
             rights: Group::create(cluster, "rights", vec![Pipeline::new("p", 2)]).await,
+            surging: Group::create(
+                cluster,
+                "surging",
+                vec![Pipeline::new("one", 1), Pipeline::new("four", 4)],
+            )
+            .await,
             killed,
         };
-        let operator = python::start(cluster, &bed.old).await;
+        let operator = python::start(cluster, &bed.old, Release::Latest).await;
         for group in bed.groups() {
             group.until_run_by_deployments(cluster, &bed.old).await;
         }
+        bed.surging.edit(cluster, BAD_IMAGE).await;
+        for (_, group) in &bed.killed {
+            group.edit_one(cluster, HANGS, BAD_IMAGE).await;
+        }
+        bed.surging.until_it_surges(cluster, &bed.old, "one", "1:2/1").await;
+        bed.surging.until_it_surges(cluster, &bed.old, "four", "4:5/2").await;
+        for (_, group) in &bed.killed {
+            group.until_it_surges(cluster, &bed.old, HANGS, "2:3/1").await;
+        }
         python::stop(&operator).await;
+        // Mended, but nobody applies that to the Deployment any more.
+        for (_, group) in &bed.killed {
+            group.edit_one(cluster, HANGS, "registry.example/consumer:2").await;
+        }
         bed
     }
 
     fn groups(&self) -> impl Iterator<Item = &Group> {
         let killed = self.killed.iter().map(|(_, group)| group);
-        [&self.ten, &self.same, &self.edited, &self.rights]
+        [&self.ten, &self.same, &self.edited, &self.rights, &self.surging]
             .into_iter()
             .chain(killed)
     }
@@ -156,6 +182,34 @@ impl Group {
         };
         let what = format!("the Python operator to run {}", self.service);
         wait::until(&what, SOON, look).await.unwrap();
+    }
+
+    /// Gives all of them another image.
+    pub(crate) async fn edit(&self, cluster: &ControlPlane, image: &str) {
+        for pipeline in &self.pipelines {
+            self.edit_one(cluster, &pipeline.object(), image).await;
+        }
+    }
+
+    async fn edit_one(&self, cluster: &ControlPlane, object: &str, image: &str) {
+        let edit = json!({"spec": {"image_name": image}}).to_string();
+        let (kind, namespace) = (["patch", "spipe", object], ["--namespace", &self.namespace]);
+        let arguments = [&kind[..], &namespace, &["--type=merge", "--patch", &edit]].concat();
+        cluster.kubectl(&arguments).await.unwrap();
+    }
+
+    /// Waits until the Deployment of a pipeline shows more Pods than it was given. `stand` is its number, the Pods that it
+    /// has, and how many of them are of its template.
+    async fn until_it_surges(&self, cluster: &ControlPlane, old: &str, object: &str, stand: &str) {
+        let path = "jsonpath={.spec.replicas}:{.status.replicas}/{.status.updatedReplicas}";
+        let name = format!("{}-pipeline-{object}-0", self.service);
+        let look = async || {
+            let shown = cluster
+                .kubectl(&["get", "deployment", &name, "--namespace", old, "--output", path])
+                .await?;
+            Ok(Seen::when(shown, |shown| shown == stand))
+        };
+        wait::until("a rolling update to hang", SOON, look).await.unwrap();
     }
 
     /// Waits until this operator runs all of them: Ready, and nothing of the Python operator is left.

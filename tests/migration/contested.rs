@@ -12,13 +12,16 @@ use testkit::wait::{self, Seen};
 
 use crate::bed::{Group, SOON};
 use crate::pipelines::Pipeline;
-use crate::python;
+use crate::python::{self, Release};
+use crate::way_back;
 use crate::witness::Witness;
 
 /// Of its own: the Python operator takes every pipeline of a cluster.
 static CLUSTER: Shared = Shared::new(Options::full(2));
 /// How long a Deployment is to be left alone here. Each touch of a pipeline makes the Python operator apply it at once.
 const GRACE: &str = "5s";
+/// For how long both run once the move has stopped: twice as long as a Deployment must be left alone.
+const BESIDE: Duration = Duration::from_secs(10);
 
 async fn ours(cluster: &ControlPlane, group: &Group, old: &str) -> Operator {
     let roles = Roles {
@@ -75,80 +78,80 @@ async fn counts(cluster: &ControlPlane, group: &Group, old: &str) -> (String, us
     (numbers.trim().to_owned(), pods.lines().count())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn beside_the_python_operator_nothing_moves_and_there_is_a_way_back_to_it() {
-    let cluster = CLUSTER.get().await.unwrap();
-    cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
-    let old = cluster.namespace("streaming-pipelines").await.unwrap();
-    let pipelines = vec![Pipeline::new("one", 1), Pipeline::new("three", 3)];
-    let group = Group::create(cluster, "both", pipelines).await;
-    let theirs = python::start(cluster, &old).await;
-    group.until_run_by_deployments(cluster, &old).await;
+/// What one release of the Python operator does beside this one, and how it gets the pipelines back.
+async fn beside(cluster: &ControlPlane, group: &Group, old: &str, release: Release) -> Operator {
+    let theirs = python::start(cluster, old, release).await;
+    group.until_run_by_deployments(cluster, old).await;
     let bounds = group
         .pipelines
         .iter()
         .map(|pipeline| pipeline.bounds(&group.service))
         .collect();
-    let witness = Witness::begin(cluster.admin().await.unwrap(), &[&old, &group.namespace], bounds).await;
+    let witness = Witness::begin(cluster.admin().await.unwrap(), &[old, &group.namespace], bounds).await;
 
     // Both run. The move does not begin, and that is said all the time once it was said.
-    let operator = ours(cluster, &group, &old).await;
+    let operator = ours(cluster, group, old).await;
     let touches = AtomicUsize::new(0);
     let look = async || {
-        let reasons = touch(cluster, &group, touches.fetch_add(1, Ordering::Relaxed)).await;
+        let reasons = touch(cluster, group, touches.fetch_add(1, Ordering::Relaxed)).await;
         Ok(Seen::when(reasons, |all| {
             all.iter().all(|reason| reason == "LegacyOperatorRunning")
         }))
     };
     wait::until("LegacyOperatorRunning", SOON, look).await.unwrap();
-    let until = std::time::Instant::now() + Duration::from_secs(12);
+    let until = std::time::Instant::now() + BESIDE;
     let mut other = Vec::new();
     while std::time::Instant::now() < until {
-        let reasons = touch(cluster, &group, touches.fetch_add(1, Ordering::Relaxed)).await;
+        let reasons = touch(cluster, group, touches.fetch_add(1, Ordering::Relaxed)).await;
         // The Python operator writes its own status over ours now and then; ours follows.
         other.extend(
             reasons
                 .into_iter()
                 .filter(|reason| reason != "LegacyOperatorRunning" && reason != "Applied"),
         );
-        assert_eq!(counts(cluster, &group, &old).await, ("1 3".to_owned(), 0));
+        assert_eq!(counts(cluster, group, old).await, ("1 3".to_owned(), 0));
     }
     assert_eq!(other, Vec::<String>::new());
 
     // It stops, and the move goes on by itself.
     python::stop(&theirs).await;
-    if let Err(error) = group.until_moved(cluster, &old).await {
+    let look = async || {
+        let (numbers, pods) = counts(cluster, group, old).await;
+        Ok(Seen::when((numbers, pods), |(_, pods)| *pods > 0))
+    };
+    if let Err(error) = wait::until("the move to begin", SOON, look).await {
         panic!("{error:#}\n{}", operator.log_tail(60));
+    }
+    if release == Release::Latest {
+        if let Err(error) = group.until_moved(cluster, old).await {
+            panic!("{error:#}\n{}", operator.log_tail(60));
+        }
     }
     let (states, violations) = witness.end();
     assert_eq!(violations, Vec::<String>::new(), "of {states} states");
-
-    way_back(cluster, &group, &old, operator).await;
+    operator
 }
 
-/// As docs/migrate.md says: ours stops, theirs starts and runs all consumers, then ours are deleted. And forth again.
-async fn way_back(cluster: &ControlPlane, group: &Group, old: &str, operator: Operator) {
-    operator.terminate().unwrap();
-    operator.wait().await.unwrap();
-    let theirs = python::start(cluster, old).await;
-    group.until_run_by_deployments(cluster, old).await;
-    let ours = "--selector=streams.sentry.io/managed-by=streaming-operator";
-    let kinds = "pods,configmaps,controllerrevisions";
-    cluster
-        .kubectl(&["delete", kinds, "--namespace", &group.namespace, ours])
-        .await
-        .unwrap();
-    assert_eq!(counts(cluster, group, old).await, ("1 3".to_owned(), 0));
-    let marks = group.objects(cluster).await.unwrap();
-    assert!(
-        marks
-            .iter()
-            .all(|pipeline| pipeline["metadata"].to_string().contains("kopf.zalando.org/"))
-    );
-
+#[tokio::test(flavor = "multi_thread")]
+async fn beside_the_python_operator_nothing_moves_and_there_is_a_way_back_to_it() {
+    let cluster = CLUSTER.get().await.unwrap();
+    cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
+    let old = cluster.namespace("streaming-pipelines").await.unwrap();
+    // With earlier releases' label, and back in the middle of the move.
+    let slow = || vec![Pipeline::new("one", 1).slow(), Pipeline::new("three", 3).slow()];
+    let group = Group::create(cluster, "older", slow()).await;
+    let operator = beside(cluster, &group, &old, Release::Older).await;
+    let theirs = way_back::go(cluster, &group, &old, operator, Release::Older).await;
+    group.delete(cluster, &old).await;
     python::stop(&theirs).await;
-    let operator = self::ours(cluster, group, old).await;
-    if let Err(error) = group.until_moved(cluster, old).await {
+
+    // With the label of today, back from its end, and forth again.
+    let group = Group::create(cluster, "both", slow()).await;
+    let operator = beside(cluster, &group, &old, Release::Latest).await;
+    let theirs = way_back::go(cluster, &group, &old, operator, Release::Latest).await;
+    python::stop(&theirs).await;
+    let operator = ours(cluster, &group, &old).await;
+    if let Err(error) = group.until_moved(cluster, &old).await {
         panic!("{error:#}\n{}", operator.log_tail(60));
     }
     group.delete(cluster, &group.namespace).await;

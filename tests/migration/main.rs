@@ -14,5 +14,7 @@ mod bed;
 mod contested;
 mod pipelines;
 mod python;
+mod surge;
 mod takeover;
+mod way_back;
 mod witness;

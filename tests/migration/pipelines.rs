@@ -25,6 +25,9 @@ pub(crate) struct Pipeline {
     life: Option<&'static str>,
 }
 
+/// An image that cannot be pulled, in the lives of the tests.
+pub(crate) const BAD_IMAGE: &str = "registry.example/consumer:bad";
+
 impl Pipeline {
     pub(crate) fn new(name: &str, replicas: usize) -> Self {
         Self {

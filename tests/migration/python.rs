@@ -17,10 +17,26 @@ fn program() -> PathBuf {
     PathBuf::from(printed.lines().last().expect("the program's path"))
 }
 
+/// Whose marks it writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Release {
+    /// The one that is installed.
+    Latest,
+    /// The same with the label and the annotations of earlier ones.
+    Older,
+}
+
 /// Starts it: it looks after every pipeline of the cluster, and runs Deployments in `namespace`.
-pub(crate) async fn start(cluster: &ControlPlane, namespace: &str) -> Running {
+pub(crate) async fn start(cluster: &ControlPlane, namespace: &str, release: Release) -> Running {
     let program = tokio::task::spawn_blocking(program).await.unwrap();
-    let mut command = Command::new(program);
+    let mut command = match release {
+        Release::Latest => Command::new(program),
+        Release::Older => {
+            let mut command = Command::new(program.with_file_name("python3"));
+            command.arg(assets::repository().join("tests/migration/older-operator.py"));
+            command
+        }
+    };
     command.env("WORKLOAD_NAMESPACE", namespace);
     command.env("KUBECONFIG", cluster.kubeconfig(users::ADMIN).unwrap());
     let log = workdir::workdir("python-operator").unwrap().join("operator.log");

@@ -1,6 +1,5 @@
 //! The Python operator was stopped, and this one starts.
 
-use serde_json::json;
 use testkit::install::Roles;
 use testkit::operator::Operator;
 use testkit::proxy::{Fault, Match, Proxy};
@@ -11,7 +10,7 @@ use crate::bed::{Bed, Group, SOON};
 use crate::pipelines::{Bounds, Pipeline};
 use crate::witness::Witness;
 
-fn bounds(group: &Group) -> Vec<Bounds> {
+pub(crate) fn bounds(group: &Group) -> Vec<Bounds> {
     group
         .pipelines
         .iter()
@@ -19,19 +18,19 @@ fn bounds(group: &Group) -> Vec<Bounds> {
         .collect()
 }
 
-async fn witness(bed: &Bed, group: &Group) -> Witness {
+pub(crate) async fn witness(bed: &Bed, group: &Group) -> Witness {
     let client = bed.cluster.admin().await.unwrap();
     Witness::begin(client, &[&bed.old, &group.namespace], bounds(group)).await
 }
 
 /// Waits for the end of the move, and tells what the operator said when it does not come.
-async fn moved(bed: &Bed, group: &Group, operator: &Operator) {
+pub(crate) async fn moved(bed: &Bed, group: &Group, operator: &Operator) {
     if let Err(error) = group.until_moved(bed.cluster, &bed.old).await {
         panic!("{error:#}\n{}", operator.log_tail(60));
     }
 }
 
-fn judge(witness: Witness) {
+pub(crate) fn judge(witness: Witness) {
     let (states, violations) = witness.end();
     println!("{states} states were judged");
     assert_eq!(violations, Vec::<String>::new());
@@ -85,18 +84,7 @@ async fn an_edit_in_the_middle_of_the_move_is_rolled_out_with_it() {
         Ok(Seen::when(found.lines().count(), |count| *count >= 2))
     };
     wait::until("the first Pods of ours", SOON, look).await.unwrap();
-    let edit = json!({"spec": {"image_name": "registry.example/consumer:2"}}).to_string();
-    let patch = [
-        "patch",
-        "spipe",
-        "p",
-        "--namespace",
-        &group.namespace,
-        "--type=merge",
-        "--patch",
-        &edit,
-    ];
-    bed.cluster.kubectl(&patch).await.unwrap();
+    group.edit(bed.cluster, "registry.example/consumer:2").await;
     moved(bed, group, &operator).await;
     judge(witness);
     let images = "jsonpath={range .items[*]}{.spec.containers[0].image} {end}";
@@ -128,7 +116,7 @@ async fn without_rights_in_the_old_namespace_nothing_is_created_and_the_right_is
     };
     let applied = wait::until("LegacyUnreadable", SOON, look).await.unwrap();
     let missing = "list pods, delete pods, list configmaps, delete configmaps, list deployments.apps, patch \
-                   deployments.apps, delete deployments.apps";
+                   deployments.apps, delete deployments.apps, list replicasets.apps";
     assert!(applied.contains(missing), "{applied}");
     let ours = "--selector=streams.sentry.io/managed-by=streaming-operator";
     let kinds = "pods,configmaps,controllerrevisions";

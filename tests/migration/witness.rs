@@ -23,6 +23,9 @@ struct Sight {
     violations: Vec<String>,
     /// By pipeline: the most consumers and the fewest available ones so far.
     extremes: HashMap<String, (usize, usize)>,
+    /// By pipeline: the consumers that it may have. Those that a Deployment had beyond its number before the move may go,
+    /// and none may come instead of them.
+    limits: HashMap<String, usize>,
 }
 
 /// The witness of some pipelines.
@@ -127,14 +130,13 @@ impl Sight {
         self.states += 1;
         let extremes = self.extremes.entry(bounds.name.clone()).or_insert((live, available));
         *extremes = (extremes.0.max(live), extremes.1.min(available));
-        if live > bounds.most || available < bounds.fewest {
+        let limit = self.limits.entry(bounds.name.clone()).or_insert(live);
+        let most = *limit.max(&mut bounds.most.clone());
+        *limit = live.max(bounds.most);
+        if live > most || available < bounds.fewest {
             names.sort();
             let Bounds {
-                name,
-                replicas,
-                most,
-                fewest,
-                ..
+                name, replicas, fewest, ..
             } = bounds;
             self.violations.push(format!(
                 "{name} ({replicas} replicas): {live} consumers of {most} at most, {available} available of {fewest} at \

@@ -7,31 +7,34 @@
 pub(super) mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Api;
 use kube::api::{ListParams, PostParams};
-use kube::core::{ObjectMeta, PartialObjectMeta};
+use kube::core::{NamespaceResourceScope, ObjectMeta, PartialObjectMeta};
+use serde::de::DeserializeOwned;
 
 use super::context::Context;
 use super::errors::{Class, Failure};
 use crate::api::StoredPipeline;
 use crate::api::meta::{LABEL_LEGACY_OWNER_UID, LABEL_MANAGED_BY, LABEL_OWNER_UID, MANAGED_BY_VALUE, owner_uid};
 use crate::caches::owner_of;
-use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, PipelineFacts};
+use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, PipelineFacts, Rolling};
 use crate::core::plan::Wanted;
 
 /// Both labels by which the Python operator said whose an object is.
 const OWNER_LABELS: [&str; 2] = [LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID];
 /// What is done in a namespace that is left: group, resource, verbs.
-const NEEDED: [(&str, &str, &[&str]); 3] = [
+const NEEDED: [(&str, &str, &[&str]); 4] = [
     ("", "pods", &["list", "delete"]),
     ("", "configmaps", &["list", "delete"]),
     ("apps", "deployments", &["list", "patch", "delete"]),
+    ("apps", "replicasets", &["list"]),
 ];
 
 /// How the Python operator is taken over from.
@@ -218,9 +221,14 @@ impl Reader<'_> {
             }
         }
         for deployment in found.values() {
-            let pods = self.pods_of(namespace, deployment).await?;
+            let pods: Vec<Pod> = self.selected(namespace, deployment, "Pods").await?;
+            let sets: Vec<ReplicaSet> = if Rolling::is_in(deployment) {
+                self.selected(namespace, deployment, "ReplicaSets").await?
+            } else {
+                Vec::new()
+            };
             let now = self.ctx.clock.now();
-            let read = LegacyDeployment::read(deployment, &pods, self.min_ready, now);
+            let read = LegacyDeployment::read(deployment, &pods, &sets, self.min_ready, now);
             self.legacy.deployments.extend(read);
         }
         self.legacy
@@ -229,14 +237,18 @@ impl Reader<'_> {
         Ok(())
     }
 
-    async fn pods_of(&self, namespace: &str, deployment: &Deployment) -> Result<Vec<Pod>, Failure> {
-        let api = Api::<Pod>::namespaced(self.ctx.client.clone(), namespace);
+    /// What the selector of a Deployment selects.
+    async fn selected<K>(&self, namespace: &str, deployment: &Deployment, kind: &str) -> Result<Vec<K>, Failure>
+    where
+        K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        let api = Api::<K>::namespaced(self.ctx.client.clone(), namespace);
         let selector = deployment.spec.as_ref().map(|spec| selector(&spec.selector));
-        // What selects nothing would list every Pod of the namespace.
+        // What selects nothing would list everything in the namespace.
         let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
             return Ok(Vec::new());
         };
-        let what = format!("list Pods in {namespace}");
+        let what = format!("list {kind} in {namespace}");
         let params = ListParams::default().labels(&selector);
         Ok(self.ctx.ask(&what, api.list(&params)).await?.items)
     }

@@ -3,23 +3,24 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::super::context::Context;
 use super::super::errors::{Class, Failure};
 use super::super::gather::View;
 use crate::api::StreamingPipeline;
 use crate::api::meta::{
-    ANNOTATION_LEGACY_CLAIMED, ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_REPLICAS, ANNOTATION_OWNER_NAME,
-    ANNOTATION_OWNER_NAMESPACE, FIELD_MANAGER_LEGACY,
+    ANNOTATION_LEGACY_CLAIMED, ANNOTATION_LEGACY_OWNER_NAME, ANNOTATION_LEGACY_REPLICAS, ANNOTATION_LEGACY_SET_BACK,
+    ANNOTATION_OWNER_NAME, ANNOTATION_OWNER_NAMESPACE, FIELD_MANAGER_LEGACY, LABEL_LEGACY_OWNER_UID, LABEL_OWNER_UID,
 };
 use crate::client::only;
-use crate::core::observed::legacy::is_mark;
-use crate::core::plan::{ActionResult, ClaimLegacy, ScaleLegacy};
+use crate::core::observed::legacy::{POD_TEMPLATE_HASH, is_mark};
+use crate::core::plan::{ActionResult, ClaimLegacy, ScaleLegacy, SetBackLegacy};
 
 /// What is written to an object: only these fields, and only to this very version of it.
 #[derive(Debug, Serialize)]
@@ -36,6 +37,9 @@ struct MetadataChange<'a> {
     resource_version: Option<&'a str>,
     /// `None`: taken off.
     annotations: BTreeMap<&'a str, Option<String>>,
+    /// The same.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<&'a str, Option<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     finalizers: Option<Vec<&'a String>>,
 }
@@ -45,14 +49,17 @@ struct SpecChange {
     replicas: usize,
 }
 
-/// Notes on a Deployment that it is left to this operator. What the Python operator would write again goes, and the
-/// pipeline's name stays under our own keys.
+/// Notes on a Deployment that it is left to this operator. What the Python operator would write again goes: of its releases
+/// of today an annotation, of earlier ones the label, which becomes that of today. The pipeline's name stays under our own
+/// keys.
 pub(in crate::controller) async fn claim(ctx: &Context, view: &View, claim: &ClaimLegacy) -> ActionResult {
     let again = if claim.again { " again" } else { "" };
     let annotations = [
         (ANNOTATION_LEGACY_REPLICAS, Some(claim.replicas.to_string())),
         (ANNOTATION_LEGACY_CLAIMED, Some(format!("{}{again}", claim.at))),
         (ANNOTATION_LEGACY_OWNER_NAME, None),
+        // Whoever applied it again, applied another template.
+        (ANNOTATION_LEGACY_SET_BACK, None),
         (ANNOTATION_OWNER_NAME, Some(view.pipeline.name.clone())),
         (ANNOTATION_OWNER_NAMESPACE, Some(view.pipeline.namespace.clone())),
     ];
@@ -61,6 +68,11 @@ pub(in crate::controller) async fn claim(ctx: &Context, view: &View, claim: &Cla
             uid: Some(&claim.uid),
             resource_version: Some(&claim.resource_version),
             annotations: annotations.into(),
+            labels: [
+                (LABEL_OWNER_UID, None),
+                (LABEL_LEGACY_OWNER_UID, Some(view.pipeline.uid.as_str())),
+            ]
+            .into(),
             finalizers: None,
         },
         spec: None,
@@ -76,12 +88,57 @@ pub(in crate::controller) async fn scale(ctx: &Context, scale: &ScaleLegacy) -> 
             uid: Some(&scale.uid),
             resource_version: Some(&scale.resource_version),
             annotations: [(ANNOTATION_LEGACY_REPLICAS, Some(scale.to.to_string()))].into(),
+            labels: BTreeMap::new(),
             finalizers: None,
         },
         spec: Some(SpecChange { replicas: scale.to }),
     };
     let what = format!("scale Deployment {}/{} to {}", scale.namespace, scale.name, scale.to);
     change_deployment(ctx, &what, &scale.namespace, &scale.name, &change).await
+}
+
+/// Gives a Deployment the Pod template of one of its `ReplicaSet`s, as `kubectl rollout undo` does, if it is as it was when
+/// that was decided. A paused one would not get there.
+pub(in crate::controller) async fn set_back(ctx: &Context, back: &SetBackLegacy) -> ActionResult {
+    let SetBackLegacy { namespace, name, .. } = back;
+    let what = format!("set Deployment {namespace}/{name} back to ReplicaSet {}", back.to);
+    let sets = Api::<ReplicaSet>::namespaced(ctx.client.clone(), namespace);
+    // The Role lets nobody read one by its name.
+    let params = ListParams::default().fields(&format!("metadata.name={}", back.to));
+    let found = match ctx.ask(&what, sets.list(&params)).await {
+        Ok(found) => found.items.into_iter().next(),
+        Err(failure) => return result::<()>(Err(failure)),
+    };
+    let Some(mut template) = found.and_then(|set| set.spec?.template) else {
+        return ActionResult::Skipped;
+    };
+    if let Some(labels) = template.metadata.as_mut().and_then(|metadata| metadata.labels.as_mut()) {
+        labels.remove(POD_TEMPLATE_HASH);
+    }
+    let Ok(Value::Object(mut template)) = serde_json::to_value(template) else {
+        return ActionResult::Skipped;
+    };
+    // Not merged into the one that is there (k8s.io/apimachinery pkg/util/strategicpatch).
+    template.insert("$patch".to_owned(), "replace".into());
+    let patch = json!({
+        "metadata": {
+            "uid": back.uid,
+            "resourceVersion": back.resource_version,
+            "annotations": {ANNOTATION_LEGACY_SET_BACK: back.at.to_string()},
+        },
+        "spec": {"paused": null, "template": template},
+    });
+    let deployments = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
+    let (params, patch) = (params_of_changes(), Patch::Strategic(patch));
+    let patched = deployments.patch(name, &params, &patch);
+    result(ctx.ask(&what, patched).await)
+}
+
+fn params_of_changes() -> PatchParams {
+    PatchParams {
+        field_manager: Some(FIELD_MANAGER_LEGACY.to_owned()),
+        ..PatchParams::default()
+    }
 }
 
 async fn change_deployment(
@@ -91,12 +148,11 @@ async fn change_deployment(
     name: &str,
     change: &Change<'_>,
 ) -> ActionResult {
-    let params = PatchParams {
-        field_manager: Some(FIELD_MANAGER_LEGACY.to_owned()),
-        ..PatchParams::default()
-    };
     let api = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
-    result(ctx.ask(what, api.patch(name, &params, &Patch::Merge(change))).await)
+    result(
+        ctx.ask(what, api.patch(name, &params_of_changes(), &Patch::Merge(change)))
+            .await,
+    )
 }
 
 /// Deletes a Deployment; it stays until the garbage collector has removed its Pods.
@@ -150,6 +206,7 @@ pub(in crate::controller) async fn remove_marks(ctx: &Context, view: &View) -> A
                 .filter(|name| is_mark(name))
                 .map(|name| (name, None))
                 .collect(),
+            labels: BTreeMap::new(),
             finalizers: Some(kept.collect()),
         },
         spec: None,

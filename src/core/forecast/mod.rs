@@ -74,6 +74,8 @@ pub struct Step {
     pub created: Vec<(String, CreateReason)>,
     /// Deployments of the Python operator off which consumers are taken.
     pub scaled: Vec<ScaleLegacy>,
+    /// Deployments of the Python operator whose rolling update hangs and that get an earlier Pod template back, in words.
+    pub set_back: Vec<String>,
     /// Deployments of the Python operator that are deleted, in words.
     pub removed: Vec<String>,
     /// Consumers that run once that is done, ours and those of the Python operator, the available ones and the others.
@@ -132,8 +134,8 @@ pub fn forecast(
     told(world, name, old, new, restart, due)
 }
 
-/// Foretells how the pipeline moves from these Deployments of the Python operator, all of whose consumers are available.
-/// Assumed is the same as in [`forecast`], and that the Python operator has stopped.
+/// Foretells how the pipeline moves from these Deployments of the Python operator. Those of its consumers that are not
+/// available never become so; in a rolling update the available ones are of the template before. Else assumed is the same as in [`forecast`], and that the Python operator has stopped.
 #[must_use]
 pub fn take_over(
     namespace: &str,

@@ -122,7 +122,17 @@ impl World {
     /// Number of consumers that are not on their way out.
     fn consumers(&self) -> usize {
         let live = self.observed.pods.iter().filter(|pod| pod.is_live());
-        live.count() + self.legacy()
+        // What was taken off is on its way out, but in a rolling update more are there than the number.
+        let beyond = self
+            .observed
+            .legacy
+            .deployments
+            .iter()
+            .filter(|deployment| deployment.rolling.is_some());
+        let beyond: usize = beyond
+            .map(|deployment| deployment.shown().saturating_sub(deployment.given))
+            .sum();
+        live.count() + self.legacy() + beyond
     }
 
     /// Passes until nothing is left to do.
@@ -217,6 +227,9 @@ impl World {
                 }
             }
             Action::ScaleLegacy(scale) => step.scaled.push(scale.clone()),
+            Action::SetBackLegacy(back) => step
+                .set_back
+                .push(format!("Deployment {}/{}", back.namespace, back.name)),
             Action::DeleteLegacy { namespace, name, .. } => {
                 step.removed.push(format!("Deployment {namespace}/{name}"));
             }
@@ -256,10 +269,22 @@ impl World {
                 ..Health::just_created()
             };
         }
-        for deployment in &mut self.observed.legacy.deployments {
-            deployment.available = deployment.given;
-        }
+        self.observed.legacy.deployments.iter_mut().for_each(settled);
         let names = self.observed.pods.iter().filter_map(|pod| PodName::parse(&pod.name));
         self.observed.names = names.collect();
     }
+}
+
+/// What its controller makes of a Deployment in a second. Pods that do not become available never do, but in one that was
+/// set back to those that serve.
+fn settled(deployment: &mut LegacyDeployment) {
+    if deployment.set_back.is_some() && deployment.rolling.take().is_some() {
+        deployment.available = deployment.given;
+    }
+    if deployment.rolling.is_some() && deployment.given > 0 {
+        return;
+    }
+    deployment.rolling = None;
+    deployment.available = deployment.available.min(deployment.given);
+    deployment.unavailable = deployment.given - deployment.available;
 }

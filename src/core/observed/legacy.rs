@@ -5,8 +5,11 @@
 //! never take a Pod for a Deployment's because a selector matches it: the Python operator gave the Deployments of two
 //! segments the same selector.
 
+mod claim;
+mod rolling;
+
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -15,11 +18,13 @@ use super::{Observed, Owner, PipelineFacts, PodState};
 use crate::api::meta;
 use crate::core::names::WorkloadSet;
 use crate::core::plan::{Action, Wanted};
-use crate::core::settings::{Settings, later};
-use crate::core::words::counted;
+use crate::core::settings::Settings;
+
+pub use claim::Claim;
+pub use rolling::{Rolling, Update};
 
 /// Label by which the Deployment controller tells the `ReplicaSet`s of a Deployment apart; it is a part of their names.
-const POD_TEMPLATE_HASH: &str = "pod-template-hash";
+pub const POD_TEMPLATE_HASH: &str = "pod-template-hash";
 /// Label of the Python operator that says to which set a Deployment belongs.
 const LEGACY_SET: &str = "env";
 
@@ -59,8 +64,12 @@ pub struct LegacyDeployment {
     pub claimed: Option<Timestamp>,
     /// Whether it was claimed again, because somebody had applied it.
     pub claimed_again: bool,
-    /// Whether the annotation is back that was taken off when it was claimed: somebody has applied it since.
+    /// Whether that is back which was taken off when it was claimed: somebody has applied it since.
     pub applied: bool,
+    /// The rolling update in which it is.
+    pub rolling: Option<Rolling>,
+    /// When it was set back to an earlier template here.
+    pub set_back: Option<Timestamp>,
     /// The set of its Pods.
     pub set: WorkloadSet,
     /// Whether it is being deleted.
@@ -73,28 +82,6 @@ pub struct LegacyDeployment {
     pub terminating: usize,
     /// When the next of its Pods becomes available by time alone.
     pub available_at: Option<Timestamp>,
-}
-
-/// Whether a Deployment of the Python operator is left to this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Claim {
-    /// It is.
-    #[default]
-    Held,
-    /// It has not been claimed.
-    Due,
-    /// It is not known yet: it has been left alone, but not for long enough.
-    Settling {
-        /// When that is long enough.
-        until: Timestamp,
-        /// Whether somebody had applied it before.
-        again: bool,
-    },
-    /// Somebody else wrote it.
-    Contested {
-        /// When it is claimed again, to find out whether that was the last time.
-        again: Timestamp,
-    },
 }
 
 /// A ConfigMap that is not mounted by Pods of this operator.
@@ -111,10 +98,16 @@ pub struct LegacyConfigMap {
 }
 
 impl LegacyDeployment {
-    /// Of a Deployment and Pods of its namespace among which all of its own are. Available Pods have been Ready for
-    /// `min_ready`. `None` when it was never stored.
+    /// Of a Deployment, and Pods and, where it is in a rolling update, `ReplicaSet`s of its namespace among which all of its
+    /// own are. Available Pods have been Ready for `min_ready`. `None` when it was never stored.
     #[must_use]
-    pub fn read(deployment: &Deployment, pods: &[Pod], min_ready: SignedDuration, now: Timestamp) -> Option<Self> {
+    pub fn read(
+        deployment: &Deployment,
+        pods: &[Pod],
+        sets: &[ReplicaSet],
+        min_ready: SignedDuration,
+        now: Timestamp,
+    ) -> Option<Self> {
         let metadata = &deployment.metadata;
         let name = metadata.name.clone()?;
         let deleting = metadata.deletion_timestamp.is_some();
@@ -139,7 +132,9 @@ impl LegacyDeployment {
             wrote,
             claimed: claim.first().and_then(|time| time.parse().ok()),
             claimed_again: claim.len() > 1,
-            applied: annotation(meta::ANNOTATION_LEGACY_OWNER_NAME).is_some(),
+            applied: claim::is_applied(metadata),
+            rolling: None,
+            set_back: annotation(meta::ANNOTATION_LEGACY_SET_BACK).and_then(|time| time.parse().ok()),
             set: set
                 .and_then(|set| WorkloadSet::parse(set))
                 .unwrap_or(WorkloadSet::Primary),
@@ -153,14 +148,15 @@ impl LegacyDeployment {
         let settings = Settings::default();
         let context = Context::new(None, &settings, now).with_min_ready(min_ready);
         let own: Vec<&Pod> = pods.iter().filter(|pod| facts.owns(pod)).collect();
-        for pod in own {
-            facts.count(&context, pod);
-        }
+        let mut available = own.clone();
+        available.retain(|pod| facts.count(&context, pod));
+        facts.rolling = Rolling::read(deployment, sets, &available);
         Some(facts)
     }
 
-    /// As it stands in a file: every consumer available, left alone since long ago. `None` when it is nobody's; else with the
-    /// namespace and name of the pipeline that its annotations name.
+    /// As it stands in a file, left alone since long ago. Where the file has a status it says how many consumers are
+    /// available, else all are; an update that is under way is taken to hang, and the available ones to be of the template
+    /// before. `None` when it is nobody's; else with the namespace and name of the pipeline that its annotations name.
     #[must_use]
     pub fn in_file(deployment: &Deployment) -> Option<(String, String, Self)> {
         let annotations = deployment.metadata.annotations.as_ref()?;
@@ -175,27 +171,23 @@ impl LegacyDeployment {
         metadata.namespace.get_or_insert_with(|| namespace.clone());
         metadata.uid = metadata.name.clone();
         metadata.resource_version.get_or_insert_default();
-        let mut read = Self::read(&deployment, &[], SignedDuration::ZERO, Timestamp::MIN)?;
+        let mut read = Self::read(&deployment, &[], &[], SignedDuration::ZERO, Timestamp::MIN)?;
+        let count = |number: Option<i32>| {
+            number
+                .and_then(|number| usize::try_from(number).ok())
+                .unwrap_or_default()
+        };
         read.available = read.given;
+        if let Some(status) = deployment.status.as_ref().filter(|status| status.replicas.is_some()) {
+            read.available = count(status.available_replicas);
+            read.unavailable = count(status.replicas).saturating_sub(read.available);
+        }
+        if let Some(rolling) = &mut read.rolling {
+            rolling.progressed = None;
+            rolling.back_to = (read.available > 0).then(String::new);
+        }
         (read.claimed, read.wrote, read.applied) = (Some(Timestamp::MIN), Some(read.given), false);
         Some((namespace, name, read))
-    }
-
-    /// Whether it is left to this operator. It must have been left alone for `grace`.
-    #[must_use]
-    pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
-        let Some(claimed) = self.claimed else { return Claim::Due };
-        let until = later(claimed, grace);
-        if self.deleting {
-            Claim::Held
-        } else if self.applied || self.wrote.is_some_and(|wrote| self.given > wrote) {
-            Claim::Contested { again: until }
-        } else if now < until {
-            let again = self.claimed_again;
-            Claim::Settling { until, again }
-        } else {
-            Claim::Held
-        }
     }
 
     /// Its Pods that are neither terminating nor ended.
@@ -236,7 +228,8 @@ impl LegacyDeployment {
             .any(|owner| owner.controller == Some(true) && owner.kind == "ReplicaSet" && owner.name == set)
     }
 
-    fn count(&mut self, context: &Context, pod: &Pod) {
+    /// Counts one of its Pods; whether it is available.
+    fn count(&mut self, context: &Context, pod: &Pod) -> bool {
         let seen = context.pod(pod, Owner::Ours);
         match seen.state {
             PodState::Live if seen.is_available() => self.available += 1,
@@ -247,47 +240,11 @@ impl LegacyDeployment {
             PodState::Terminating => self.terminating += 1,
             PodState::Ended | PodState::Gone => {}
         }
+        seen.state == PodState::Live && seen.is_available()
     }
 }
 
 impl Legacy {
-    /// Whether the Deployments are left to this operator: of the claims the one that is the furthest from it.
-    #[must_use]
-    pub fn claim(&self, grace: SignedDuration, now: Timestamp) -> Claim {
-        let claims = self.deployments.iter().map(|deployment| deployment.claim(grace, now));
-        let rank = |claim: &Claim| match claim {
-            Claim::Held => 0,
-            Claim::Settling { again: false, .. } => 1,
-            Claim::Due => 2,
-            Claim::Settling { again: true, .. } => 3,
-            Claim::Contested { .. } => 4,
-        };
-        claims.max_by_key(rank).unwrap_or_default()
-    }
-
-    /// Why the move stops, in words: somebody else runs a Deployment.
-    #[must_use]
-    pub fn other_operator(&self, grace: SignedDuration, now: Timestamp) -> Option<String> {
-        self.deployments.iter().find_map(|deployment| {
-            let what = deployment.in_words();
-            let since = deployment
-                .claimed
-                .map(|claimed| claimed.to_string())
-                .unwrap_or_default();
-            match (deployment.claim(grace, now), deployment.wrote) {
-                (Claim::Contested { .. }, Some(wrote)) if deployment.given > wrote => {
-                    let given = counted(deployment.given, "replica");
-                    Some(format!("{what} was set to {given} after this operator had set {wrote}"))
-                }
-                (Claim::Contested { .. }, _) => Some(format!("{what} was applied again after {since}")),
-                (Claim::Settling { again: true, .. }, _) => Some(format!(
-                    "{what} was applied again before {since}, and it may not have been the last time"
-                )),
-                _ => None,
-            }
-        })
-    }
-
     /// Whether finalizers or annotations of the Python operator are on a pipeline.
     #[must_use]
     pub fn marks(pipeline: &ObjectMeta) -> bool {
@@ -366,12 +323,18 @@ impl Observed {
                     deployment.claimed_again = claim.again;
                     deployment.wrote = Some(claim.replicas);
                     deployment.applied = false;
+                    deployment.set_back = None;
                 }
             }
             Action::ScaleLegacy(scale) => {
                 for deployment in legacy.deployments.iter_mut().filter(|object| object.uid == scale.uid) {
                     deployment.given = scale.to;
                     deployment.wrote = Some(scale.to);
+                }
+            }
+            Action::SetBackLegacy(back) => {
+                for deployment in legacy.deployments.iter_mut().filter(|object| object.uid == back.uid) {
+                    deployment.set_back = Some(back.at);
                 }
             }
             Action::DeleteLegacy { uid, .. } => legacy

@@ -21,7 +21,7 @@ use super::settings::Settings;
 
 use pods::{Context, created_pod, planned_pod};
 
-pub use legacy::{Claim, Legacy, LegacyConfigMap, LegacyDeployment};
+pub use legacy::{Claim, Legacy, LegacyConfigMap, LegacyDeployment, Rolling, Update};
 pub use pods::{PodFacts, PodState};
 
 /// The pipeline that is looked at.

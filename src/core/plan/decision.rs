@@ -78,6 +78,9 @@ pub enum Action {
     ClaimLegacy(ClaimLegacy),
     /// Take consumers off a Deployment of the Python operator, with its resourceVersion as precondition.
     ScaleLegacy(ScaleLegacy),
+    /// Give a Deployment of the Python operator the Pod template that it had before, with its resourceVersion as
+    /// precondition.
+    SetBackLegacy(SetBackLegacy),
     /// Delete a Deployment of the Python operator, with its uid as precondition. It stays until its Pods are gone.
     DeleteLegacy {
         /// Its namespace.
@@ -184,6 +187,23 @@ pub struct ScaleLegacy {
     pub from: usize,
     /// Its number afterwards.
     pub to: usize,
+}
+
+/// A Deployment of the Python operator whose rolling update hangs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetBackLegacy {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Its resourceVersion, the precondition.
+    pub resource_version: String,
+    /// The `ReplicaSet` whose template it gets.
+    pub to: String,
+    /// The time to write.
+    pub at: Timestamp,
 }
 
 /// Why a Pod is made.

@@ -3,14 +3,16 @@
 //! A step takes consumers off a Deployment and waits until it shows no more Pods than that and none terminating; the
 //! Pods of ours follow in a later pass, as for any empty place. Nothing is remembered: how far the move is stands on the
 //! Deployments. Must never take one while the Deployments still show a Pod of the step before, nor while it is not sure
-//! that nobody else runs them: a Deployment is claimed first, and must then have been left alone for a while.
+//! that nobody else runs them: a Deployment is claimed first, and must then have been left alone for a while. Nor while a
+//! Deployment is in a rolling update, for then it is not known whether one goes that serves: one that hangs is set back to
+//! the template whose Pods serve, as a person would do it.
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::core::observed::{Claim, LegacyDeployment, Observed, Owner};
+use crate::core::observed::{Claim, LegacyDeployment, Observed, Owner, Update};
 use crate::core::settings::{Settings, later, whole_seconds};
 
-use super::decision::{Action, ClaimLegacy, ScaleLegacy};
+use super::decision::{Action, ClaimLegacy, ScaleLegacy, SetBackLegacy};
 use super::fleet::Place;
 use super::pass::Pass;
 use super::{Input, order};
@@ -54,9 +56,13 @@ impl<'a> Books<'a> {
         self.deployments.iter().map(|book| book.given).sum()
     }
 
-    /// Available consumers, as this pass leaves them. Of a Deployment with fewer to have than it shows, only so many count.
+    /// Available consumers, as this pass leaves them. Of a Deployment with fewer to have than it shows, only so many count;
+    /// and of one from which something is taken in the middle of a rolling update none.
     pub(super) fn available(&self) -> usize {
-        let of = |book: &Book<'_>| book.given.min(book.seen.available);
+        let of = |book: &Book<'_>| match book.seen.rolling {
+            Some(_) if book.given < book.seen.given => 0,
+            _ => book.given.min(book.seen.available),
+        };
         self.deployments.iter().map(of).sum()
     }
 
@@ -66,11 +72,12 @@ impl<'a> Books<'a> {
         self.deployments.iter().map(of).sum()
     }
 
-    /// Whether no Deployment shows more Pods than it is to have, nor one that terminates.
+    /// Whether no Deployment shows more Pods than it is to have, nor one that terminates, nor Pods of two templates.
     fn is_settled(&self) -> bool {
-        self.deployments
-            .iter()
-            .all(|book| book.seen.shown() <= book.given && book.seen.terminating == 0)
+        self.deployments.iter().all(|book| {
+            let is_rolling = book.seen.rolling.is_some() && book.given > 0;
+            book.seen.shown() <= book.given && book.seen.terminating == 0 && !is_rolling
+        })
     }
 
     /// The books after one consumer was taken off one of the Deployments: one entry for each that has any, that of the
@@ -89,7 +96,7 @@ impl<'a> Books<'a> {
 
     /// Whether the one consumer that is wanted runs, available, in a Deployment, so that ours is made beside it.
     fn has_the_only_one(&self) -> bool {
-        !self.stopped && self.available() == 1 && self.held() == 1
+        !self.stopped && self.is_settled() && self.available() == 1 && self.held() == 1
     }
 
     /// The new numbers of those Deployments from which something was taken.
@@ -169,6 +176,35 @@ pub(super) fn step(pass: &mut Pass<'_>) {
     }
 }
 
+/// What is done with a Deployment whose rolling update hangs. It is set back to the Pods that serve; where none does,
+/// nothing is lost by taking all of them, unless ours serve as little. Not to be called while the rollout is frozen.
+pub(super) fn free(pass: &mut Pass<'_>) {
+    if pass.legacy.stopped {
+        return;
+    }
+    let (grace, now) = (pass.settings.legacy_grace, pass.now);
+    let may_try = pass.numbers.updated_unavailable < pass.goal.budget.max_unavailable;
+    for book in &mut pass.legacy.deployments {
+        match book.seen.update(grace, now) {
+            Update::Barren if may_try => book.given = 0,
+            Update::HangsBefore(set) => pass.actions.push(set_back(book.seen, set, now)),
+            Update::Runs { until } => pass.wakes.push(until),
+            Update::Barren | Update::Hangs | Update::Over => {}
+        }
+    }
+}
+
+fn set_back(deployment: &LegacyDeployment, set: &str, now: Timestamp) -> Action {
+    Action::SetBackLegacy(SetBackLegacy {
+        namespace: deployment.namespace.clone(),
+        name: deployment.name.clone(),
+        uid: deployment.uid.clone(),
+        resource_version: deployment.resource_version.clone(),
+        to: set.to_owned(),
+        at: whole_seconds(now),
+    })
+}
+
 /// Whether ours is to be made beside the one legacy consumer that serves.
 pub(super) fn hands_over(pass: &Pass<'_>) -> bool {
     pass.goal.budget.hand_over && !pass.goal.frozen && pass.numbers.live == 0 && pass.legacy.has_the_only_one()
@@ -242,8 +278,10 @@ pub(super) fn look_again(observed: &Observed) -> Option<SignedDuration> {
     if legacy.unreadable.is_some() {
         return Some(LOOK_SELDOM);
     }
+    // How a rolling update gets on is told by events of the Deployment.
     let moves = |deployment: &LegacyDeployment| {
-        deployment.shown() > deployment.given || deployment.terminating > 0 || deployment.is_empty()
+        let shows_more = deployment.shown() > deployment.given && deployment.rolling.is_none();
+        shows_more || deployment.terminating > 0 || deployment.is_empty()
     };
     let pods = observed.pods.iter().any(|pod| pod.owner == Owner::OldNamespace);
     if legacy.deployments.iter().any(moves) || pods {

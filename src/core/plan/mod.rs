@@ -44,6 +44,7 @@ use stand::{Stand, Trial};
 pub use backoff::{failures_after, next_try};
 pub use decision::{
     Action, ClaimLegacy, CreateReason, Decision, DeleteReason, ObjectReason, PodDelete, PodPlan, Replaced, ScaleLegacy,
+    SetBackLegacy,
 };
 pub use facts::{Facts, Failed, FailedWhy, Hold, HoldBy, Phase};
 pub use notices::Notice;
@@ -171,6 +172,7 @@ fn pods(pass: &mut Pass<'_>, observed: &Observed, dry_run: Trial) {
         return;
     }
     if !pass.goal.frozen {
+        legacy::free(pass);
         legacy::step(pass);
     }
     legacy::write(pass);
@@ -211,7 +213,9 @@ fn wake_after(wakes: &[Timestamp], actions: &[Action], now: Timestamp) -> Option
     if actions.iter().any(|action| matches!(action, Action::DryRunPod(_))) {
         return Some(SignedDuration::ZERO);
     }
-    let takes = actions.iter().any(|action| matches!(action, Action::ScaleLegacy(_)));
+    let takes = actions
+        .iter()
+        .any(|action| matches!(action, Action::ScaleLegacy(_) | Action::SetBackLegacy(_)));
     let scaled = takes.then(|| later(now, legacy::LOOK_AGAIN));
     wakes
         .iter()

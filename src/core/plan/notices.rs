@@ -191,6 +191,14 @@ pub fn of_outcome(outcome: &Outcome) -> Vec<Notice> {
         .filter(|(_, result)| *result == ActionResult::Done);
     done.filter_map(|(action, _)| match action {
         Action::CreatePod(plan) => plan.replaces.as_ref().map(|old| replaced(plan, old)),
+        Action::SetBackLegacy(back) => Some(notice(
+            NoticeReason::LegacyWorkloadSetBack,
+            format!(
+                "Deployment {}/{} of the Python operator hung in a rolling update and got the Pod template of ReplicaSet {} \
+                 back, whose Pods serve",
+                back.namespace, back.name, back.to
+            ),
+        )),
         Action::DeleteLegacy { namespace, name, .. } => Some(notice(
             NoticeReason::LegacyWorkloadRemoved,
             format!("Deployment {namespace}/{name} of the Python operator is deleted"),

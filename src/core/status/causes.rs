@@ -141,14 +141,19 @@ impl Subject<'_> {
         Some(format!("Pod {} {}{}", pod.name, cause.words(), cause.tries()))
     }
 
-    /// The wanted places without a Ready Pod.
+    /// The wanted places without a Ready Pod. One that has none at all is in its order while consumers of the Python operator
+    /// are there in its stead.
     fn missing(&self) -> Vec<(WorkloadSet, Ordinal)> {
+        let is_held = self.observed.legacy.live() > 0;
+        let empty = |place| !self.observed.pods.iter().any(|pod| pod.place == Some(place));
         let ready = |place| {
             let mut pods = self.observed.pods.iter();
             pods.any(|pod| pod.ready && pod.place == Some(place))
         };
         let wanted = upkeep::wanted(self.input).into_iter();
-        wanted.filter(|place| !ready(*place)).collect()
+        wanted
+            .filter(|place| !ready(*place) && !(is_held && empty(*place)))
+            .collect()
     }
 
     fn cause(&self, place: (WorkloadSet, Ordinal)) -> Cause {

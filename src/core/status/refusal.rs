@@ -89,6 +89,10 @@ fn what(action: &Action) -> String {
             "taking consumers off Deployment {}/{} of the Python operator",
             scale.namespace, scale.name
         ),
+        Action::SetBackLegacy(back) => format!(
+            "setting Deployment {}/{} of the Python operator back to the Pods of ReplicaSet {}",
+            back.namespace, back.name, back.to
+        ),
         Action::DeleteLegacy { namespace, name, .. } => {
             format!("deleting Deployment {namespace}/{name} of the Python operator")
         }

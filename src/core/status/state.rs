@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::api::{ConditionStatus, Reason};
 use crate::core::names::Revision;
-use crate::core::observed::{Claim, NamespaceState, Observed, Owner, PodFacts, PodState};
+use crate::core::observed::{Claim, LegacyDeployment, NamespaceState, Observed, Owner, PodFacts, PodState, Update};
 use crate::core::plan::{HoldBy, Phase};
 use crate::core::words::{are, counted};
 
@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) progressing: Option<(ConditionStatus, Reason)>,
     /// What `Ready` says, where that is not how many Pods are ready.
     pub(super) message: Option<String>,
+    /// Whether that is followed by the cause that keeps Pods from being ready.
+    pub(super) with_cause: bool,
     /// What the API server refused.
     pub(super) refusal: Option<Refusal>,
     /// Which Pods only a person can help, where the rest does not say so.
@@ -49,6 +51,7 @@ impl State {
         state.refusal = Refusal::of(input);
         if let Some(refusal) = state.refusal.clone().filter(|_| !state.is_blocked()) {
             state.message = Some(refusal.message.clone());
+            state.with_cause = false;
             state.reason = refusal.reason;
             state.mode = match refusal.reason {
                 Reason::ApiUnavailable => Mode::Working,
@@ -67,13 +70,16 @@ impl State {
                 | Reason::NamespaceTerminating
                 | Reason::LegacyUnreadable
                 | Reason::LegacyOperatorRunning
+                | Reason::LegacyRolloutHangs
         )
     }
 
     /// Whether what `Ready` says ends with the cause that keeps Pods from being ready. That time ran out, or that a person
     /// holds the rollout, is no cause.
     pub(super) const fn tells_the_cause(&self) -> bool {
-        self.message.is_none() || matches!(self.reason, Reason::ProgressDeadlineExceeded | Reason::RolloutPaused)
+        self.message.is_none()
+            || self.with_cause
+            || matches!(self.reason, Reason::ProgressDeadlineExceeded | Reason::RolloutPaused)
     }
 
     fn attention(&self, input: &StatusInput<'_>, observed: &Observed) -> Option<String> {
@@ -96,6 +102,7 @@ fn working(reason: Reason) -> State {
         mode: Mode::Working,
         progressing: Some((ConditionStatus::True, Reason::RolloutProgressing)),
         message: None,
+        with_cause: false,
         refusal: None,
         attention: None,
     }
@@ -144,13 +151,36 @@ fn legacy(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Optio
         return Some(stalled(Reason::LegacyUnreadable, Some(why.clone())));
     }
     let grace = input.settings.legacy_grace;
-    let why = observed.legacy.other_operator(grace, now)?;
+    let Some(why) = observed.legacy.other_operator(grace, now) else {
+        return hangs(input, observed, now);
+    };
     let message = format!(
-        "{why}: does the Python operator still run? Stop it; the move goes on when the Deployment has been left alone for \
-         {} s",
+        "{why}: does the Python operator still run? Nothing is taken off meanwhile. Stop it (kubectl scale deployment \
+         streaming-operator --replicas=0, in its namespace); the move goes on when the Deployment has been left alone for {} s",
         grace.as_secs()
     );
     Some(stalled(Reason::LegacyOperatorRunning, Some(message)))
+}
+
+/// A rolling update of a Deployment of which only a person can say how it is to end.
+fn hangs(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Option<State> {
+    let grace = input.settings.legacy_grace;
+    let legacy = &observed.legacy;
+    let hangs = |deployment: &&LegacyDeployment| deployment.update(grace, now) == Update::Hangs;
+    let deployment = legacy.deployments.iter().find(hangs)?;
+    if input.facts.phase != Phase::Progressing || legacy.claim(grace, now) != Claim::Held {
+        return None;
+    }
+    let LegacyDeployment { namespace, name, .. } = deployment;
+    let message = format!(
+        "{} is in a rolling update that does not come to its end: {} of its {} Pods are not available. Nothing is taken off it, \
+         for one that serves might go. See what keeps them (kubectl get pods --namespace {namespace}), or set it back: \
+         kubectl rollout undo deployment {name} --namespace {namespace}",
+        deployment.in_words(),
+        deployment.unavailable,
+        deployment.shown(),
+    );
+    Some(stalled(Reason::LegacyRolloutHangs, Some(message)))
 }
 
 /// What a pipeline that is being deleted waits for.
@@ -281,6 +311,14 @@ fn held_back(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Op
             are(count)
         ));
     }
+    let theirs = observed.legacy.live();
+    if theirs > 0 {
+        let consumers = counted(theirs, "consumer");
+        held.push(format!(
+            "{consumers} {} not moved from the Python operator",
+            are(theirs)
+        ));
+    }
     if stale > 0 {
         held.push(format!(
             "{} older than restartAt {} not restarted",
@@ -299,7 +337,8 @@ fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Optio
         return None;
     }
     let legacy = &observed.legacy;
-    let busiest = legacy.deployments.iter().max_by_key(|deployment| deployment.live());
+    let rank = |deployment: &&LegacyDeployment| (deployment.rolling.is_some(), deployment.live());
+    let busiest = legacy.deployments.iter().max_by_key(rank);
     let there = observed
         .pods
         .iter()
@@ -309,10 +348,16 @@ fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Optio
         (Some(deployment), _) => {
             let (left, what) = (counted(legacy.live(), "consumer"), deployment.in_words());
             let grace = input.settings.legacy_grace;
+            let is_updating = deployment.update(grace, now) != Update::Over;
             match legacy.claim(grace, now) {
                 Claim::Settling { until, .. } => format!(
                     "moves from the Python operator: {left} still in {what}, which must have been left alone for {} s (until \
                      {until}) before one is taken off",
+                    grace.as_secs()
+                ),
+                _ if is_updating => format!(
+                    "moves from the Python operator: {what} is itself in a rolling update. When that has not got on for {} s, it \
+                     is set back to the Pods that serve",
                     grace.as_secs()
                 ),
                 _ => format!("moves from the Python operator: {left} still to be taken off {what}"),
@@ -326,8 +371,10 @@ fn moving(input: &StatusInput<'_>, observed: &Observed, now: Timestamp) -> Optio
         }
         _ => return None,
     };
+    let waits = |pod: &PodFacts| pod.is_live() && !pod.ready && pod.health.verdict.reason().is_some();
     Some(State {
         message: Some(message),
+        with_cause: observed.pods.iter().any(waits),
         ..working(Reason::RollingOut)
     })
 }

@@ -21,7 +21,10 @@ pub(crate) struct Compared<'a> {
 impl Compared<'_> {
     /// Whether the rules have no word for what is explored.
     fn is_unknown(&self) -> bool {
-        matches!(self.rules.0.start, Start::Restart | Start::Legacy | Start::BrokenLegacy)
+        matches!(
+            self.rules.0.start,
+            Start::Restart | Start::Legacy | Start::BrokenLegacy | Start::RollingLegacy
+        )
     }
 }
 

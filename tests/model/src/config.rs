@@ -19,6 +19,8 @@ pub(crate) enum Start {
     Legacy,
     /// The same with Pods that never become available.
     BrokenLegacy,
+    /// The same with Pods that serve, and a rolling update that hangs: Pods of another template beyond its number.
+    RollingLegacy,
 }
 
 /// What is explored.
@@ -119,16 +121,24 @@ impl Config {
                 state.foreign = wanted_places(&state);
                 vec![state]
             }
-            Start::Legacy | Start::BrokenLegacy => {
+            Start::Legacy | Start::BrokenLegacy | Start::RollingLegacy => {
                 let mut state = base(with_canary);
-                let broken = self.start == Start::BrokenLegacy;
+                let rolling = self.start == Start::RollingLegacy;
+                // What the Deployment controller does by default: a quarter may be away, and a quarter more be there.
+                let away = match self.start {
+                    Start::BrokenLegacy => self.replicas,
+                    Start::RollingLegacy => self.replicas / 4,
+                    _ => 0,
+                };
+                let surge = if rolling { self.replicas.div_ceil(4) } else { 0 };
                 state.update = 0;
                 state.legacy = Legacy {
                     is_there: true,
                     given: self.replicas,
-                    available: if broken { 0 } else { self.replicas },
-                    unavailable: if broken { self.replicas } else { 0 },
+                    available: self.replicas - away,
+                    unavailable: away + surge,
                     terminating: 0,
+                    rolling,
                 };
                 vec![state]
             }

@@ -67,6 +67,23 @@ pub(crate) fn short() -> Vec<Config> {
             ..small
         },
         Config {
+            start: Start::RollingLegacy,
+            ..small
+        },
+        Config {
+            start: Start::RollingLegacy,
+            replicas: 1,
+            ..small
+        },
+        Config {
+            start: Start::RollingLegacy,
+            replicas: 4,
+            most_replicas: 4,
+            faults: 0,
+            edits: 1,
+            ..small
+        },
+        Config {
             stale: true,
             edits: 1,
             faults: 0,
@@ -87,6 +104,7 @@ pub(crate) fn long() -> Vec<Config> {
         Start::Restart,
         Start::Legacy,
         Start::BrokenLegacy,
+        Start::RollingLegacy,
     ] {
         for strict in [false, true] {
             for rollback in [false, true] {
@@ -251,6 +269,11 @@ pub(crate) const fn that_shows(defect: Defect) -> Config {
         },
         Defect::LegacyAtOnce | Defect::LegacyWhilePaused => Config {
             start: Start::Legacy,
+            edits: 1,
+            ..small
+        },
+        Defect::LegacyUpdateIgnored => Config {
+            start: Start::RollingLegacy,
             edits: 1,
             ..small
         },

@@ -21,6 +21,8 @@ pub(crate) enum Write {
     Beside(usize, u8),
     /// A Deployment of the Python operator gets this number.
     Scale(u8),
+    /// That Deployment gets the template back whose Pods serve.
+    SetBack,
     /// That Deployment goes.
     DeleteLegacy,
     /// The mark on a ControllerRevision that its revision completed.
@@ -38,6 +40,7 @@ impl Write {
             Self::Create(place, revision) => format!("create {}={}", place_name(place), letter(revision)),
             Self::Beside(place, revision) => format!("create {}={} beside it", place_name(place), letter(revision)),
             Self::Scale(to) => format!("scale the legacy Deployment to {to}"),
+            Self::SetBack => "set the legacy Deployment back".to_owned(),
             Self::DeleteLegacy => "delete the legacy Deployment".to_owned(),
             Self::Mark(revision) => format!("mark {} completed", letter(revision)),
         }

@@ -59,10 +59,12 @@ pub(crate) enum Defect {
     LegacyAtOnce,
     /// "Paused holds the legacy steps": it does not.
     LegacyWhilePaused,
+    /// "Nothing is taken off a Deployment in a rolling update": as of any other.
+    LegacyUpdateIgnored,
 }
 
 impl Defect {
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::CanaryBehindItsOwnGate,
         Self::DeadlineHoldsForEver,
         Self::CompletesWithoutPods,
@@ -87,6 +89,7 @@ impl Defect {
         Self::NoLegacyHandOver,
         Self::LegacyAtOnce,
         Self::LegacyWhilePaused,
+        Self::LegacyUpdateIgnored,
     ];
 }
 
@@ -126,6 +129,10 @@ impl Planted<'_> {
         match self.defect {
             Defect::NothingIsCleared => shown.update = seen.revision,
             Defect::SuccessorForgotten if forgets(seen) => shown.places[0].failed = 0,
+            Defect::LegacyUpdateIgnored if seen.legacy.rolling => {
+                shown.legacy.rolling = false;
+                shown.legacy.unavailable = 0;
+            }
             _ => {}
         }
         shown

@@ -67,6 +67,9 @@ pub(crate) struct Legacy {
     pub(crate) available: u8,
     pub(crate) unavailable: u8,
     pub(crate) terminating: u8,
+    /// It hangs in a rolling update: Pods beyond its number, which never become available, and when its number changes
+    /// Pods that serve go.
+    pub(crate) rolling: bool,
 }
 
 impl Legacy {
@@ -190,6 +193,7 @@ impl State {
         to.put(self.foreign, 5);
         let legacy = self.legacy;
         to.put(legacy.is_there.into(), 1);
+        to.put(legacy.rolling.into(), 1);
         for count in [legacy.given, legacy.available, legacy.unavailable, legacy.terminating] {
             to.put(count, 3);
         }
@@ -234,6 +238,7 @@ impl State {
         state.foreign = from.get(5);
         state.legacy = Legacy {
             is_there: from.flag(),
+            rolling: from.flag(),
             given: from.get(3),
             available: from.get(3),
             unavailable: from.get(3),

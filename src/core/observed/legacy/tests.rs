@@ -1,4 +1,4 @@
-use k8s_openapi::api::apps::v1::DeploymentSpec;
+use k8s_openapi::api::apps::v1::{DeploymentCondition, DeploymentSpec, DeploymentStatus, ReplicaSetSpec};
 use k8s_openapi::api::core::v1::{PodCondition, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 
@@ -58,7 +58,7 @@ fn deployment(annotations: &[(&str, &str)]) -> Deployment {
 }
 
 fn read(deployment: &Deployment, pods: &[Pod]) -> LegacyDeployment {
-    LegacyDeployment::read(deployment, pods, SignedDuration::from_secs(10), at(60)).expect("a stored Deployment")
+    LegacyDeployment::read(deployment, pods, &[], SignedDuration::from_secs(10), at(60)).expect("a stored Deployment")
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn pods_are_told_from_those_of_a_deployment_with_the_same_selector() {
 #[test]
 fn a_young_pod_is_available_after_min_ready_seconds() {
     let pods = [pod_of("svc-5d4f", "5d4f", true, false)];
-    let read = |second| LegacyDeployment::read(&deployment(&[]), &pods, SignedDuration::from_secs(10), at(second));
+    let read = |second| LegacyDeployment::read(&deployment(&[]), &pods, &[], SignedDuration::from_secs(10), at(second));
     let young = read(5).expect("a stored Deployment");
     assert_eq!((young.available, young.available_at), (0, Some(at(10))));
     assert_eq!(read(10).expect("a stored Deployment").available, 1);
@@ -146,4 +146,123 @@ fn marks_are_the_finalizers_and_annotations_of_the_framework() {
         "kopf.zalando.org/last-handled-configuration"
     ));
     assert!(!with("streams.sentry.io/cleanup", "a"));
+}
+
+/// A `ReplicaSet` of the Deployment `svc`.
+fn set(hash: &str, revision: &str, replicas: i32) -> ReplicaSet {
+    ReplicaSet {
+        metadata: ObjectMeta {
+            name: Some(format!("svc-{hash}")),
+            annotations: Some([("deployment.kubernetes.io/revision".to_owned(), revision.to_owned())].into()),
+            owner_references: Some(vec![OwnerReference {
+                uid: "uid".to_owned(),
+                controller: Some(true),
+                ..OwnerReference::default()
+            }]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(ReplicaSetSpec {
+            replicas: Some(replicas),
+            ..ReplicaSetSpec::default()
+        }),
+        ..ReplicaSet::default()
+    }
+}
+
+/// `svc` with so many Pods, of which so many are of its template; it last got on at `at(20)`.
+fn updating(all: i32, updated: i32) -> Deployment {
+    let progressing = DeploymentCondition {
+        type_: "Progressing".to_owned(),
+        last_update_time: Some(Time(at(20))),
+        ..DeploymentCondition::default()
+    };
+    Deployment {
+        status: Some(DeploymentStatus {
+            replicas: Some(all),
+            updated_replicas: Some(updated),
+            conditions: Some(vec![progressing]),
+            ..DeploymentStatus::default()
+        }),
+        ..deployment(&[])
+    }
+}
+
+#[test]
+fn a_rolling_update_is_told_from_the_status_and_the_pods_that_serve_from_their_sets() {
+    let pods = [
+        pod_of("svc-aa", "aa", true, false),
+        pod_of("svc-bb", "bb", true, false),
+        pod_of("svc-bb", "bb", true, false),
+        pod_of("svc-cc", "cc", false, false),
+    ];
+    let sets = [set("aa", "9", 1), set("bb", "10", 2), set("cc", "11", 1)];
+    let read = |object: &Deployment, sets: &[ReplicaSet]| {
+        LegacyDeployment::read(object, &pods, sets, SignedDuration::ZERO, at(60)).expect("a stored Deployment")
+    };
+    assert_eq!(read(&updating(4, 4), &sets).rolling, None);
+    let rolling = read(&updating(4, 1), &sets).rolling.expect("an update");
+    assert_eq!(
+        (rolling.back_to.as_deref(), rolling.progressed),
+        (Some("svc-bb"), Some(at(20)))
+    );
+    // That of its own template is none to go back to, however many of it serve.
+    let rolling = read(&updating(4, 3), &[set("cc", "1", 1), set("bb", "2", 3)]).rolling;
+    assert_eq!(rolling.expect("an update").back_to, None);
+    let rolling = read(&updating(4, 0), &[set("cc", "1", 0), set("bb", "2", 4)]).rolling;
+    assert_eq!(rolling, None, "with one set it is known which Pods go");
+}
+
+#[test]
+fn an_update_hangs_when_it_has_not_got_on_for_the_grace() {
+    let mut deployment = legacy_deployment(2);
+    assert_eq!(deployment.update(GRACE, at(0)), Update::Over);
+    deployment.rolling = Some(Rolling {
+        progressed: Some(at(20)),
+        back_to: Some("svc-bb".to_owned()),
+    });
+    assert_eq!(deployment.update(GRACE, at(109)), Update::Runs { until: at(110) });
+    assert_eq!(deployment.update(GRACE, at(110)), Update::HangsBefore("svc-bb"));
+    deployment.set_back = Some(at(110));
+    assert_eq!(deployment.update(GRACE, at(199)), Update::Runs { until: at(200) });
+    assert_eq!(deployment.update(GRACE, at(200)), Update::Hangs);
+    deployment.available = 0;
+    assert_eq!(deployment.update(GRACE, at(200)), Update::Barren);
+    deployment.given = 0;
+    assert_eq!(deployment.update(GRACE, at(200)), Update::Over);
+}
+
+#[test]
+fn the_label_of_earlier_releases_is_taken_off_by_a_claim_and_tells_when_it_is_back() {
+    let claimed = at(0).to_string();
+    let mut object = deployment(&[
+        (meta::ANNOTATION_LEGACY_CLAIMED, claimed.as_str()),
+        (meta::ANNOTATION_OWNER_NAME, "p"),
+    ]);
+    object.metadata.labels = Some([(meta::LABEL_LEGACY_OWNER_UID.to_owned(), "u".to_owned())].into());
+    assert_eq!(read(&object, &[]).claim(GRACE, at(100)), Claim::Held);
+    let labels = object.metadata.labels.get_or_insert_default();
+    labels.insert(meta::LABEL_OWNER_UID.to_owned(), "u".to_owned());
+    assert_eq!(
+        read(&object, &[]).claim(GRACE, at(100)),
+        Claim::Contested { again: at(90) }
+    );
+}
+
+#[test]
+fn a_file_with_a_status_says_how_many_serve_and_whether_an_update_hangs() {
+    let owned = [
+        (meta::ANNOTATION_LEGACY_OWNER_NAMESPACE, "ns"),
+        (meta::ANNOTATION_LEGACY_OWNER_NAME, "p"),
+    ];
+    let numbers = |object: &Deployment| {
+        let (_, _, read) = LegacyDeployment::in_file(object).expect("a pipeline's");
+        (read.available, read.unavailable, read.rolling.is_some())
+    };
+    assert_eq!(numbers(&deployment(&owned)), (3, 0, false));
+    let mut object = deployment(&owned);
+    object.status = updating(4, 1).status;
+    if let Some(status) = &mut object.status {
+        status.available_replicas = Some(3);
+    }
+    assert_eq!(numbers(&object), (3, 1, true));
 }

@@ -1,5 +1,5 @@
 use crate::core::names::WorkloadSet;
-use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, Owner};
+use crate::core::observed::{Legacy, LegacyConfigMap, LegacyDeployment, Owner, Rolling};
 use crate::core::plan::fixtures::{Case, at, legacy_deployment, observed, pod, recorded, wanted};
 
 /// Nothing of ours is there yet, and these Deployments are, left alone since long ago.
@@ -162,4 +162,80 @@ fn back_in_its_own_namespace_the_finalizer_goes_when_nothing_is_left_elsewhere()
     assert_eq!(case.actions(5), "-svc-0-1");
     case.observed.pods.clear();
     assert_eq!(case.actions(5), "-finalizer");
+}
+
+/// One that hangs in a rolling update, with Pods beyond its number.
+fn hanging(replicas: usize, available: usize, unavailable: usize, back_to: Option<&str>) -> LegacyDeployment {
+    LegacyDeployment {
+        available,
+        unavailable,
+        rolling: Some(Rolling {
+            progressed: Some(at(-50)),
+            back_to: back_to.map(str::to_owned),
+        }),
+        ..legacy_deployment(replicas)
+    }
+}
+
+#[test]
+fn a_deployment_that_hangs_in_a_rolling_update_is_set_back_and_nothing_is_taken_off() {
+    let case = moves(4, vec![hanging(4, 3, 2, Some("legacy-5d4f"))]);
+    assert_eq!(case.actions(39), "", "it may still get on");
+    assert_eq!(case.decide(39).wake_after.expect("it looks again").as_secs(), 1);
+    assert_eq!(case.actions(40), "legacy<legacy-5d4f");
+}
+
+#[test]
+fn it_is_set_back_once_and_then_a_person_decides() {
+    let mut case = moves(4, vec![hanging(4, 3, 2, Some("legacy-5d4f"))]);
+    case.observed.legacy.deployments[0].set_back = Some(at(0));
+    assert_eq!(case.actions(89), "");
+    assert_eq!(case.actions(90), "");
+    case.observed.legacy.deployments[0].rolling = None;
+    assert_eq!(case.actions(90), "", "it still shows one too many");
+    case.observed.legacy.deployments[0].unavailable = 1;
+    assert_eq!(case.actions(90), "legacy:4>3");
+}
+
+#[test]
+fn a_rolling_update_that_leaves_no_pod_too_many_is_one_all_the_same() {
+    // Its new Pods are refused by a quota. Taking one off would take one that serves.
+    let case = moves(4, vec![hanging(4, 3, 0, Some("legacy-5d4f"))]);
+    assert_eq!(case.actions(5), "");
+}
+
+#[test]
+fn the_only_consumer_is_not_handed_over_beside_a_pod_too_many() {
+    let mut case = moves(1, vec![hanging(1, 1, 1, Some("legacy-5d4f"))]);
+    assert_eq!(case.actions(40), "legacy<legacy-5d4f");
+    let deployment = &mut case.observed.legacy.deployments[0];
+    (deployment.rolling, deployment.unavailable, deployment.terminating) = (None, 0, 1);
+    assert_eq!(case.actions(41), "");
+    case.observed.legacy.deployments[0].terminating = 0;
+    assert_eq!(case.actions(42), "+svc-0-0=a");
+}
+
+#[test]
+fn a_deployment_that_hangs_and_serves_nobody_is_given_up_unless_ours_serve_as_little() {
+    let mut case = moves(4, vec![hanging(4, 0, 5, None)]);
+    assert_eq!(case.actions(40), "legacy:4>0");
+    case.wanted.paused = true;
+    assert_eq!(case.actions(40), "");
+    case.wanted.paused = false;
+    case.observed.legacy.deployments.push(LegacyDeployment {
+        name: "legacy-canary".to_owned(),
+        uid: "uid-of-legacy-canary".to_owned(),
+        set: WorkloadSet::Canary,
+        ..legacy_deployment(0)
+    });
+    case.observed.pods = observed(vec![pod("svc-0-0", 'a').waits("Pending")], "a").pods;
+    assert!(!case.actions(40).contains("legacy:4>0"));
+}
+
+#[test]
+fn a_scale_down_takes_nothing_off_a_rolling_update_that_still_serves() {
+    let case = moves(2, vec![hanging(4, 3, 2, Some("legacy-5d4f"))]);
+    assert_eq!(case.actions(5), "");
+    let case = moves(0, vec![hanging(4, 3, 2, Some("legacy-5d4f"))]);
+    assert_eq!(case.actions(5), "legacy:4>0", "none is wanted");
 }

@@ -1,7 +1,7 @@
 //! What is said of a pipeline that moves from the Python operator, or from another namespace.
 
 use super::*;
-use crate::core::observed::Owner;
+use crate::core::observed::{Owner, Rolling};
 use crate::core::plan::fixtures::legacy_deployment;
 
 fn moving(replicas: usize) -> Scene {
@@ -64,8 +64,57 @@ fn another_operator_stops_the_move_and_only_a_person_can_get_it_on() {
     );
     assert_eq!(
         applied.message,
-        "Deployment ns/legacy was set to 3 replicas after this operator had set 2: does the Python operator still run? Stop \
-         it; the move goes on when the Deployment has been left alone for 90 s"
+        "Deployment ns/legacy was set to 3 replicas after this operator had set 2: does the Python operator still run? \
+         Nothing is taken off meanwhile. Stop it (kubectl scale deployment streaming-operator --replicas=0, in its namespace); \
+         the move goes on when the Deployment has been left alone for 90 s"
+    );
+}
+
+#[test]
+fn a_rolling_update_that_hangs_is_waited_for_and_then_left_to_a_person_with_the_command() {
+    let mut scene = moving(3);
+    let deployment = &mut scene.case.observed.legacy.deployments[0];
+    (deployment.available, deployment.unavailable) = (2, 2);
+    deployment.rolling = Some(Rolling {
+        progressed: Some(at(0)),
+        back_to: Some("legacy-5d4f".to_owned()),
+    });
+    assert_eq!(
+        scene.ready(5),
+        "moves from the Python operator: Deployment ns/legacy is itself in a rolling update. When that has not got on for 90 s, \
+         it is set back to the Pods that serve"
+    );
+    scene.case.observed.legacy.deployments[0].set_back = Some(at(0));
+    assert_eq!(
+        scene.row(90),
+        "False/LegacyRolloutHangs Unknown/AsExpected False True True"
+    );
+    assert_eq!(
+        scene.ready(90),
+        "Deployment ns/legacy is in a rolling update that does not come to its end: 2 of its 4 Pods are not available. Nothing \
+         is taken off it, for one that serves might go. See what keeps them (kubectl get pods --namespace ns), or set it back: \
+         kubectl rollout undo deployment legacy --namespace ns"
+    );
+}
+
+#[test]
+fn a_pod_of_ours_that_keeps_the_move_waiting_is_named_with_its_cause() {
+    let mut scene = moving(2);
+    scene.case.observed.pods = observed(vec![pod("svc-0-0", 'a').waits("ErrImagePull")], "a").pods;
+    assert_eq!(
+        scene.ready(5),
+        "moves from the Python operator: 2 consumers are still to be taken off Deployment ns/legacy; 1/3 pods not ready: \
+         ordinal 0 ErrImagePull"
+    );
+}
+
+#[test]
+fn while_paused_it_says_that_the_consumers_are_not_moved() {
+    let mut scene = moving(3);
+    scene.case.wanted.paused = true;
+    assert_eq!(
+        scene.ready(5),
+        "rollout.paused is set: 3 consumers are not moved from the Python operator; 0 of 3 pods updated, all ready"
     );
 }
 

@@ -91,6 +91,7 @@ fn write(action: &Action, live: &[u8]) -> Write {
         Action::DryRunPod(plan) => Write::DryRun(revision_number(&plan.revision)),
         Action::MarkCompleted { revision, .. } => Write::Mark(revision_number(revision)),
         Action::ScaleLegacy(scale) => Write::Scale(number(scale.to)),
+        Action::SetBackLegacy(_) => Write::SetBack,
         Action::DeleteLegacy { .. } => Write::DeleteLegacy,
         Action::AddFinalizer
         | Action::RemoveFinalizer

@@ -17,7 +17,9 @@ use streaming_operator::api::status::{FailedRevision, RolloutStatus};
 use streaming_operator::api::{OnFailure, PodReplacementPolicy, StreamingPipelineStatus, meta};
 use streaming_operator::core::in_flight::Ledger;
 use streaming_operator::core::names::{BaseName, WorkloadSet};
-use streaming_operator::core::observed::{Gathered, Legacy, LegacyDeployment, NamespaceState, Observed, PipelineFacts};
+use streaming_operator::core::observed::{
+    Gathered, Legacy, LegacyDeployment, NamespaceState, Observed, PipelineFacts, Rolling,
+};
 use streaming_operator::core::plan::{self, Action, AnalysisVerdict, CreateReason, Decision, PodPlan, Wanted};
 use streaming_operator::core::settings::Settings;
 
@@ -173,6 +175,11 @@ fn legacy(seen: &State) -> Legacy {
         claimed: Some(at(-5000)),
         claimed_again: false,
         applied: false,
+        rolling: there.rolling.then(|| Rolling {
+            progressed: None,
+            back_to: (there.available > 0).then(|| "before".to_owned()),
+        }),
+        set_back: None,
         set: WorkloadSet::Primary,
         deleting: false,
         available: there.available.into(),

@@ -108,8 +108,8 @@ impl Explorer<'_> {
     fn is_starting(&self, state: &State) -> bool {
         let pending = |live: Live| !is_available(live) && self.works(live);
         let legacy = state.legacy;
-        let legacy_starts = self.config.start == Start::Legacy && legacy.given > 0;
-        let legacy_moves = legacy.terminating > 0 || legacy.shown() > legacy.given;
+        let legacy_starts = self.config.start != Start::BrokenLegacy && !legacy.rolling && legacy.given > 0;
+        let legacy_moves = legacy.terminating > 0 || (legacy.shown() > legacy.given && !legacy.rolling);
         let ends = state.places.iter().any(|place| place.terminating > 0);
         state.lives().any(pending) || ends || legacy_starts || legacy_moves
     }

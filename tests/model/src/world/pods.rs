@@ -24,6 +24,9 @@ impl Steps<'_> {
             let terminating = there.terminating - 1;
             self.legacy_is(Legacy { terminating, ..there }, "a terminating Pod is gone");
         }
+        if there.rolling {
+            return;
+        }
         if there.is_there && there.shown() > there.given {
             let mut after = there;
             let goes = if there.unavailable > 0 {

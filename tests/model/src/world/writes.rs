@@ -61,6 +61,7 @@ pub(crate) fn apply(
                 judge.state.places[place].failed = 0;
             }
         }
+        Write::SetBack => judge.state.legacy.rolling = false,
         Write::DeleteLegacy => judge.delete_legacy(),
         Write::Create(place, revision) => judge.create(place, revision, seen.places[place].failed),
         Write::Beside(place, revision) => judge.beside(place, revision),
@@ -220,6 +221,10 @@ impl Judge<'_> {
             let before = self.state.available();
             let held = self.state.live() + self.state.waiting() + self.state.legacy.given;
             self.state.legacy.given -= 1;
+            // The worst that the Deployment controller can make of it.
+            if self.state.legacy.rolling && self.state.legacy.given > 0 {
+                self.state.legacy.available = self.state.legacy.available.saturating_sub(1);
+            }
             let after = self.state.available();
             let is_step = wanted > 0 && held <= wanted;
             if is_step && after < before && after < self.config.floor(wanted) {
@@ -230,6 +235,7 @@ impl Judge<'_> {
                 self.found("S9 a legacy consumer is taken while paused", String::new());
             }
         }
+        self.state.legacy.rolling &= self.state.legacy.given > 0;
     }
 
     fn delete_legacy(&mut self) {
