@@ -36,4 +36,7 @@ pub mod status;
 
 pub mod orphans;
 
+pub mod overlap;
+pub mod schema;
+
 pub mod forecast;
