@@ -163,3 +163,15 @@ fn back_in_its_own_namespace_the_finalizer_goes_when_nothing_is_left_elsewhere()
     case.observed.pods.clear();
     assert_eq!(case.actions(5), "-finalizer");
 }
+
+// Scaled down from three, with the last consumer of the Deployment kept because nothing else serves: together they are more
+// than are wanted, and none of the two would ever be filled if each waited for the other.
+#[test]
+fn of_two_failed_pods_that_wait_beside_a_kept_consumer_one_is_made_again() {
+    let mut case = moves(2, vec![legacy_deployment(1)]);
+    let seen = vec![pod("svc-0-0", 'b').failed(0), pod("svc-1-0", 'b').failed(0)];
+    let legacy = std::mem::take(&mut case.observed.legacy);
+    case.observed = observed(seen, "ab");
+    case.observed.legacy = legacy;
+    assert_eq!(case.actions(5), "+svc-0-1=a -svc-0-0");
+}
