@@ -58,7 +58,10 @@ pub(super) fn empty_places(pass: &mut Pass<'_>, canary_waits: bool) {
             continue;
         }
         let takes_over = takes_over(pass, place);
-        if pass.live() + legacy::waiting(pass, Some(place)) >= pass.goal.budget.wanted && !takes_over {
+        // A place that waits itself is none that others are kept for: it becomes a live one, and the sum stays.
+        let waits = slot.is_some_and(|slot| !slot.ended.is_empty());
+        let kept = if waits { 0 } else { legacy::waiting(pass) };
+        if pass.live() + kept >= pass.goal.budget.wanted && !takes_over {
             if pass.live() >= pass.goal.budget.wanted {
                 break;
             }

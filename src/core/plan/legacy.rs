@@ -13,7 +13,6 @@ use crate::core::observed::{Claim, LegacyDeployment, Observed, Owner, Update};
 use crate::core::settings::{Settings, later, whole_seconds};
 
 use super::decision::{Action, ClaimLegacy, ScaleLegacy, SetBackLegacy};
-use super::fleet::Place;
 use super::pass::Pass;
 use super::{Input, order};
 
@@ -127,7 +126,7 @@ pub(super) fn drain(pass: &mut Pass<'_>) {
 /// consumer stays as long as a surplus Pod of ours would.
 pub(super) fn give_way(pass: &mut Pass<'_>) {
     let floor = pass.goal.budget.surplus_floor;
-    let ours = pass.numbers.live + waiting(pass, None);
+    let ours = pass.numbers.live + waiting(pass);
     while !pass.legacy.stopped && pass.legacy.given() > 0 && ours + pass.legacy.given() > pass.goal.budget.wanted {
         // One that serves nobody first.
         let Some(after) = pass.legacy.without_one().max_by_key(Books::available) else {
@@ -141,14 +140,14 @@ pub(super) fn give_way(pass: &mut Pass<'_>) {
     }
 }
 
-/// Wanted places but `except` whose Pod ended and has no successor yet. While a Deployment has consumers they hold their
+/// Wanted places whose Pod ended and has no successor yet. While a Deployment has consumers they hold their
 /// places as live Pods do: each consumer of a Deployment is in the place of a Pod that is not there.
-pub(super) fn waiting(pass: &Pass<'_>, except: Option<Place>) -> usize {
+pub(super) fn waiting(pass: &Pass<'_>) -> usize {
     if pass.legacy.held() == 0 {
         return 0;
     }
     let waits = order::wanted(&pass.goal).filter(|place| {
-        let slot = pass.fleet.slot(*place).filter(|_| Some(*place) != except);
+        let slot = pass.fleet.slot(*place);
         slot.is_some_and(|slot| slot.live.is_empty() && !slot.ended.is_empty())
     });
     waits.count()

@@ -57,13 +57,19 @@ pub(super) fn restart(pass: &mut Pass<'_>) {
     }
 }
 
-/// Deletes the Pods of a failed revision that do not work; they come back as current. The available ones stay.
+/// Deletes the Pods that do not work, of a failed revision or of one that is neither it nor the current one; they come
+/// back as current. The available ones stay.
 pub(super) fn failed_in_place(pass: &mut Pass<'_>) {
     for place in pass.fleet.places() {
         let Some(pod) = replaceable(pass, place) else { continue };
-        let broken = !pod.available && pass.goal.has_update(pod) && !pass.goal.has_wanted(pod);
+        let broken = !pod.available && !pass.goal.has_wanted(pod);
+        let why = if pass.goal.has_update(pod) {
+            DeleteReason::RevisionFailed
+        } else {
+            why(pod)
+        };
         if is_wanted(&pass.goal, place) && broken {
-            pass.delete(place, 0, DeleteReason::RevisionFailed);
+            pass.delete(place, 0, why);
         }
     }
 }

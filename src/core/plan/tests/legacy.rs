@@ -239,3 +239,15 @@ fn a_scale_down_takes_nothing_off_a_rolling_update_that_still_serves() {
     let case = moves(0, vec![hanging(4, 3, 2, Some("legacy-5d4f"))]);
     assert_eq!(case.actions(5), "legacy:4>0", "none is wanted");
 }
+
+// Scaled down from three, with the last consumer of the Deployment kept because nothing else serves: together they are more
+// than are wanted, and none of the two would ever be filled if each waited for the other.
+#[test]
+fn of_two_failed_pods_that_wait_beside_a_kept_consumer_one_is_made_again() {
+    let mut case = moves(2, vec![legacy_deployment(1)]);
+    let seen = vec![pod("svc-0-0", 'b').failed(0), pod("svc-1-0", 'b').failed(0)];
+    let legacy = std::mem::take(&mut case.observed.legacy);
+    case.observed = observed(seen, "ab");
+    case.observed.legacy = legacy;
+    assert_eq!(case.actions(5), "+svc-0-1=a -svc-0-0");
+}

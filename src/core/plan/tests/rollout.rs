@@ -245,6 +245,18 @@ fn a_failed_analysis_holds_what_works_and_replaces_what_does_not() {
 }
 
 #[test]
+fn a_failed_revision_that_holds_where_it_stands_keeps_no_broken_pod_of_an_earlier_try() {
+    let pods = vec![
+        pod("svc-0-1", 'c').waits("Pending"),
+        pod("svc-1-1", 'b'),
+        pod("svc-2-0", 'a').waits("Pending"),
+    ];
+    let mut case = update(wanted(3), pods);
+    case.analysis = AnalysisVerdict::Failed("p99 over its limit".to_owned());
+    assert_eq!(case.actions(5), "-svc-0-1 +svc-0-2=a");
+}
+
+#[test]
 fn a_rollout_completes_when_nothing_else_is_left() {
     let case = update(wanted(2), vec![pod("svc-0-1", 'b'), pod("svc-1-1", 'b')]);
     let decision = case.decide(5);
