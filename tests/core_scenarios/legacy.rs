@@ -16,8 +16,7 @@ pub(crate) struct LegacyWorld {
 #[derive(Clone, Debug)]
 struct SimDeployment {
     facts: LegacyDeployment,
-    /// Its Pods never become available.
-    broken: bool,
+    kind: Kind,
 }
 
 /// How a Deployment was left.
@@ -65,12 +64,11 @@ impl LegacyWorld {
             available_at: None,
             rolling: (surge > 0).then(|| Rolling {
                 progressed: None,
-                back_to: (away < replicas).then(|| "before".to_owned()),
+                back_to: Some("before".to_owned()),
             }),
             set_back: None,
         };
-        let broken = kind == Kind::Broken;
-        self.deployments.push(SimDeployment { facts, broken });
+        self.deployments.push(SimDeployment { facts, kind });
         self.deployments.sort_by_key(|deployment| deployment.facts.set);
         (self.config_map, self.marks) = (true, true);
     }
@@ -107,15 +105,15 @@ impl LegacyWorld {
     /// A second passes. Whether anything moved.
     pub(crate) fn step(&mut self) -> bool {
         let before = format!("{:?}", self.deployments);
-        for SimDeployment { facts, broken } in &mut self.deployments {
+        for SimDeployment { facts, kind } in &mut self.deployments {
             facts.terminating = 0;
-            if facts.set_back.is_some() && facts.rolling.take().is_some() {
+            if *kind != Kind::Barren && facts.set_back.is_some() && facts.rolling.take().is_some() {
                 facts.terminating = std::mem::take(&mut facts.unavailable);
             }
             if facts.rolling.is_some() && facts.given > 0 {
                 // In proportion, so it may be one that serves.
                 let surge = facts.given.div_ceil(4);
-                while facts.shown() > facts.given + surge {
+                while facts.shown() > facts.given + surge && facts.available > 0 {
                     facts.available -= 1;
                     facts.terminating += 1;
                 }
@@ -131,7 +129,7 @@ impl LegacyWorld {
                 *goes -= 1;
                 facts.terminating += 1;
             }
-            if !*broken {
+            if *kind != Kind::Broken {
                 facts.available += std::mem::take(&mut facts.unavailable);
             }
             facts.unavailable += facts.given - facts.shown();

@@ -122,10 +122,10 @@ async fn beside(cluster: &ControlPlane, group: &Group, old: &str, release: Relea
     if let Err(error) = wait::until("the move to begin", SOON, look).await {
         panic!("{error:#}\n{}", operator.log_tail(60));
     }
-    if release == Release::Latest {
-        if let Err(error) = group.until_moved(cluster, old).await {
-            panic!("{error:#}\n{}", operator.log_tail(60));
-        }
+    if release == Release::Latest
+        && let Err(error) = group.until_moved(cluster, old).await
+    {
+        panic!("{error:#}\n{}", operator.log_tail(60));
     }
     let (states, violations) = witness.end();
     assert_eq!(violations, Vec::<String>::new(), "of {states} states");

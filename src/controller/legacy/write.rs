@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, PodTemplateSpec};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::super::context::Context;
 use super::super::errors::{Class, Failure};
@@ -45,8 +44,20 @@ struct MetadataChange<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct SpecChange {
-    replicas: usize,
+#[serde(untagged)]
+enum SpecChange {
+    Number { replicas: usize },
+    Template { paused: bool, template: Box<WholeTemplate> },
+}
+
+/// A Pod template that takes the place of the one that is there, in a strategic merge patch (k8s.io/apimachinery
+/// pkg/util/strategicpatch: `$patch: replace`).
+#[derive(Debug, Serialize)]
+struct WholeTemplate {
+    #[serde(rename = "$patch")]
+    directive: &'static str,
+    #[serde(flatten)]
+    template: PodTemplateSpec,
 }
 
 /// Notes on a Deployment that it is left to this operator. What the Python operator would write again goes: of its releases
@@ -91,7 +102,7 @@ pub(in crate::controller) async fn scale(ctx: &Context, scale: &ScaleLegacy) -> 
             labels: BTreeMap::new(),
             finalizers: None,
         },
-        spec: Some(SpecChange { replicas: scale.to }),
+        spec: Some(SpecChange::Number { replicas: scale.to }),
     };
     let what = format!("scale Deployment {}/{} to {}", scale.namespace, scale.name, scale.to);
     change_deployment(ctx, &what, &scale.namespace, &scale.name, &change).await
@@ -115,21 +126,24 @@ pub(in crate::controller) async fn set_back(ctx: &Context, back: &SetBackLegacy)
     if let Some(labels) = template.metadata.as_mut().and_then(|metadata| metadata.labels.as_mut()) {
         labels.remove(POD_TEMPLATE_HASH);
     }
-    let Ok(Value::Object(mut template)) = serde_json::to_value(template) else {
-        return ActionResult::Skipped;
-    };
-    // Not merged into the one that is there (k8s.io/apimachinery pkg/util/strategicpatch).
-    template.insert("$patch".to_owned(), "replace".into());
-    let patch = json!({
-        "metadata": {
-            "uid": back.uid,
-            "resourceVersion": back.resource_version,
-            "annotations": {ANNOTATION_LEGACY_SET_BACK: back.at.to_string()},
+    let change = Change {
+        metadata: MetadataChange {
+            uid: Some(&back.uid),
+            resource_version: Some(&back.resource_version),
+            annotations: [(ANNOTATION_LEGACY_SET_BACK, Some(back.at.to_string()))].into(),
+            labels: BTreeMap::new(),
+            finalizers: None,
         },
-        "spec": {"paused": null, "template": template},
-    });
+        spec: Some(SpecChange::Template {
+            paused: false,
+            template: Box::new(WholeTemplate {
+                directive: "replace",
+                template,
+            }),
+        }),
+    };
     let deployments = Api::<Deployment>::namespaced(ctx.client.clone(), namespace);
-    let (params, patch) = (params_of_changes(), Patch::Strategic(patch));
+    let (params, patch) = (params_of_changes(), Patch::Strategic(&change));
     let patched = deployments.patch(name, &params, &patch);
     result(ctx.ask(&what, patched).await)
 }

@@ -184,7 +184,9 @@ impl LegacyDeployment {
         }
         if let Some(rolling) = &mut read.rolling {
             rolling.progressed = None;
-            rolling.back_to = (read.available > 0).then(String::new);
+            rolling.back_to = Some(String::new());
+            // To set one back that serves nobody is of no use.
+            read.set_back = (read.available == 0).then_some(Timestamp::MIN);
         }
         (read.claimed, read.wrote, read.applied) = (Some(Timestamp::MIN), Some(read.given), false);
         Some((namespace, name, read))

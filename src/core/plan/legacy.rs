@@ -175,8 +175,8 @@ pub(super) fn step(pass: &mut Pass<'_>) {
     }
 }
 
-/// What is done with a Deployment whose rolling update hangs. It is set back to the Pods that serve; where none does,
-/// nothing is lost by taking all of them, unless ours serve as little. Not to be called while the rollout is frozen.
+/// What is done with a Deployment whose rolling update hangs. It is set back to the Pods that serve. Where none does, also
+/// after that, nothing is lost by taking all of them, unless ours serve as little. Not to be called while the rollout is frozen.
 pub(super) fn free(pass: &mut Pass<'_>) {
     if pass.legacy.stopped {
         return;

@@ -151,9 +151,8 @@ impl Subject<'_> {
             pods.any(|pod| pod.ready && pod.place == Some(place))
         };
         let wanted = upkeep::wanted(self.input).into_iter();
-        wanted
-            .filter(|place| !ready(*place) && !(is_held && empty(*place)))
-            .collect()
+        let excused = |place| ready(place) || (is_held && empty(place));
+        wanted.filter(|place| !excused(*place)).collect()
     }
 
     fn cause(&self, place: (WorkloadSet, Ordinal)) -> Cause {

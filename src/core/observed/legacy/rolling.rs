@@ -25,7 +25,8 @@ const PROGRESSING: &str = "Progressing";
 pub struct Rolling {
     /// When it last got on; `None` when its controller does not say.
     pub progressed: Option<Timestamp>,
-    /// The `ReplicaSet` of an earlier template of which the most Pods are available; `None` when none of them is.
+    /// The `ReplicaSet` of an earlier template of which the most Pods are available; where no Pod of the Deployment is, that
+    /// which is to have the most. `None` when only Pods of its own template are available.
     pub back_to: Option<String>,
 }
 
@@ -39,11 +40,11 @@ pub enum Update<'a> {
         /// When it is looked at again, if it does not get on.
         until: Timestamp,
     },
-    /// It hangs, and no Pod of either template is available.
-    Barren,
-    /// It hangs, and Pods of this `ReplicaSet` of an earlier template serve.
+    /// It hangs, and can be set back to this `ReplicaSet` of an earlier template.
     HangsBefore(&'a str),
-    /// It hangs, and neither is so, or the Deployment was set back once and hangs again.
+    /// It was set back and hangs again, so not one of the Pods of that template became available, and none is.
+    Barren,
+    /// It hangs, and neither is so.
     Hangs,
 }
 
@@ -80,7 +81,10 @@ impl Rolling {
         let earlier = own.iter().filter(|set| revision(&set.metadata) < newest);
         let earlier = earlier.filter_map(|set| {
             let name = set.metadata.name.as_deref()?;
-            Some((*serving.get(name)?, revision(&set.metadata), name))
+            let wanted = set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+            let serving = serving.get(name).copied().unwrap_or_default();
+            let is_better = if available.is_empty() { wanted > 0 } else { serving > 0 };
+            is_better.then_some((serving, wanted, revision(&set.metadata), name))
         });
         let conditions = deployment
             .status
@@ -92,7 +96,7 @@ impl Rolling {
                 .next()
                 .and_then(|condition| condition.last_update_time.as_ref())
                 .map(|time| time.0),
-            back_to: earlier.max().map(|(_, _, name)| name.to_owned()),
+            back_to: earlier.max().map(|(_, _, _, name)| name.to_owned()),
         })
     }
 }
@@ -111,8 +115,8 @@ impl LegacyDeployment {
         let until = last.map_or(now, |last| later(last, grace));
         match &rolling.back_to {
             _ if now < until => Update::Runs { until },
-            _ if self.available == 0 => Update::Barren,
             Some(set) if self.set_back.is_none() => Update::HangsBefore(set),
+            _ if self.available == 0 && self.set_back.is_some() => Update::Barren,
             _ => Update::Hangs,
         }
     }

@@ -208,6 +208,10 @@ fn a_rolling_update_is_told_from_the_status_and_the_pods_that_serve_from_their_s
     // That of its own template is none to go back to, however many of it serve.
     let rolling = read(&updating(4, 3), &[set("cc", "1", 1), set("bb", "2", 3)]).rolling;
     assert_eq!(rolling.expect("an update").back_to, None);
+    let object = updating(4, 1);
+    let nobody =
+        LegacyDeployment::read(&object, &[], &sets, SignedDuration::ZERO, at(60)).expect("a stored Deployment");
+    assert_eq!(nobody.rolling.expect("an update").back_to.as_deref(), Some("svc-bb"));
     let rolling = read(&updating(4, 0), &[set("cc", "1", 0), set("bb", "2", 4)]).rolling;
     assert_eq!(rolling, None, "with one set it is known which Pods go");
 }
@@ -227,6 +231,8 @@ fn an_update_hangs_when_it_has_not_got_on_for_the_grace() {
     assert_eq!(deployment.update(GRACE, at(200)), Update::Hangs);
     deployment.available = 0;
     assert_eq!(deployment.update(GRACE, at(200)), Update::Barren);
+    deployment.set_back = None;
+    assert_eq!(deployment.update(GRACE, at(200)), Update::HangsBefore("svc-bb"));
     deployment.given = 0;
     assert_eq!(deployment.update(GRACE, at(200)), Update::Over);
 }

@@ -217,7 +217,11 @@ fn the_only_consumer_is_not_handed_over_beside_a_pod_too_many() {
 
 #[test]
 fn a_deployment_that_hangs_and_serves_nobody_is_given_up_unless_ours_serve_as_little() {
-    let mut case = moves(4, vec![hanging(4, 0, 5, None)]);
+    let mut case = moves(4, vec![hanging(4, 0, 5, Some("legacy-5d4f"))]);
+    // They may be unready for a moment only.
+    assert_eq!(case.actions(40), "legacy<legacy-5d4f");
+    case.observed.legacy.deployments[0].set_back = Some(at(-50));
+    assert_eq!(case.actions(39), "");
     assert_eq!(case.actions(40), "legacy:4>0");
     case.wanted.paused = true;
     assert_eq!(case.actions(40), "");

@@ -177,7 +177,7 @@ fn legacy(seen: &State) -> Legacy {
         applied: false,
         rolling: there.rolling.then(|| Rolling {
             progressed: None,
-            back_to: (there.available > 0).then(|| "before".to_owned()),
+            back_to: Some("before".to_owned()),
         }),
         set_back: None,
         set: WorkloadSet::Primary,
