@@ -19,12 +19,23 @@
   resources: [customresourcedefinitions]
   resourceNames: [streamingpipelines.streams.sentry.io]
   verbs: [get]
+{{- $runs := include "streaming-operator.controllerEnabled" . }}
+{{- if $runs }}
+# Those of other releases say whose pipelines these run: two releases never run the same.
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [validatingwebhookconfigurations]
+  verbs: [list, watch]
+{{- end }}
 {{- if include "streaming-operator.webhookEnabled" . }}
 # The authority that signs our certificate is written into these two, and put back when something strips it.
 - apiGroups: [admissionregistration.k8s.io]
-  resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+  resources: [mutatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
   verbs: [get, list, watch, patch]
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [validatingwebhookconfigurations]
+  resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
+  verbs: [{{ $runs | ternary "get, patch" "get, list, watch, patch" }}]
 {{- if and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
 # May the user who has a pipeline's Pods run in another namespace run Pods there?
 - apiGroups: [authorization.k8s.io]

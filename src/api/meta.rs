@@ -70,6 +70,13 @@ pub const ANNOTATION_SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/saf
 /// Finalizer on pipelines whose Pods live in another namespace, where no ownerReference can point back.
 pub const FINALIZER: &str = "streams.sentry.io/cleanup";
 
+/// Name of the entry of a ValidatingWebhookConfiguration that judges pipelines; by it the configurations of other releases
+/// are known.
+pub const VALIDATING_WEBHOOK: &str = "validate.streamingpipelines.streams.sentry.io";
+/// Annotation on a ValidatingWebhookConfiguration of ours: `false` when the release serves admission and runs no
+/// pipelines, so that it is in no other release's way.
+pub const ANNOTATION_RUNS_PIPELINES: &str = "streams.sentry.io/runs-pipelines";
+
 /// Field manager of what the controller writes.
 pub const FIELD_MANAGER: &str = "streaming-operator";
 /// Field manager of `caBundle` in the webhook configurations.

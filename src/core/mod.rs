@@ -35,4 +35,7 @@ pub mod status;
 
 pub mod orphans;
 
+pub mod overlap;
+pub mod schema;
+
 pub mod forecast;

@@ -3,7 +3,10 @@
 //! Every replica serves admission and keeps its caches warm; the holder of the lease reconciles, renews certificates and
 //! keeps `caBundle`. Must never hold a rule of the product: it only decides what runs when.
 
+pub mod crds;
+mod overlap;
 mod parts;
+pub mod rights;
 mod settings;
 mod signals;
 mod start;
@@ -27,6 +30,7 @@ use crate::api::meta::EVENT_REPORTER;
 use crate::caches::{Pipelines, Triggers};
 use crate::certs::{self, ServingCertificate};
 use crate::client;
+use crate::core::overlap::Watched;
 use crate::controller::{self, Clock, Context, World};
 use crate::leader::{self, LeaseSettings, WriteGate};
 use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, open_files, probes, tls};
@@ -39,7 +43,8 @@ pub use settings::{Certificate, LeaseTimes, Settings, WebhookSettings};
 use signals::Signals;
 
 /// Name of the Lease, and of the Service without `--tls-host`.
-const NAME: &str = "streaming-operator";
+pub const NAME: &str = "streaming-operator";
+
 /// How a run ended.
 #[derive(Debug)]
 pub enum Ending {
@@ -101,8 +106,8 @@ impl Operator {
         tracing::info!(version, commit, "starts");
         let metrics = Metrics::new(version, commit, settings.pipeline_metrics);
         let needs: &[Need] = match &settings.webhook {
-            Some(_) => &[Need::CachesSynced, Need::Certificate, Need::Running],
-            None => &[Need::CachesSynced, Need::Running],
+            Some(_) => &[Need::Crds, Need::CachesSynced, Need::Certificate, Need::Running],
+            None => &[Need::Crds, Need::CachesSynced, Need::Running],
         };
         let readiness = Readiness::new(needs);
         let http = bind("--http-addr", settings.http_addr).await?;
@@ -139,8 +144,9 @@ impl Operator {
             Ok(clients) => clients,
             Err(error) => return Ending::Unusable(format!("the way to the API server cannot be used: {error}")),
         };
-        let rights = start::Rights::of(&self.settings, &self.namespace);
-        match told.run_until_cancelled(start::check(&reads, &rights)).await {
+        let rights = rights::Rights::of(&self.settings, &self.namespace);
+        let checked = start::check(&reads, &rights, &self.readiness);
+        match told.run_until_cancelled(checked).await {
             None => return Ending::Stopped,
             Some(Err(faults)) => return Ending::Refused(faults),
             Some(Ok(())) => {}
@@ -199,8 +205,9 @@ impl Operator {
             watches.push(Task::spawn(|stop| {
                 controller::watch(reads.clone(), Arc::clone(&world), stop)
             }));
+            let runs = self.runs(reads, leads.clone(), &mut watches);
             let context = Arc::new(self.context(writes, pipelines, world, triggers));
-            Task::spawn(|stop| term::terms(context, leads.clone(), passes_sender, stop))
+            Task::spawn(|stop| term::terms(context, runs, passes_sender, stop))
         });
         let admission = self.admission(reads, writes, &leads, names)?;
         watches.push(self.tell_readiness(synced));
@@ -233,6 +240,20 @@ impl Operator {
         };
         let (client, metrics) = (client.clone(), self.metrics.clone());
         Task::spawn(|stop| leader::run(client, settings, gate, leads, metrics, stop))
+    }
+
+    /// Whether this replica runs pipelines: while it leads, and no other release runs those of this one.
+    fn runs(&self, client: &Client, leads: watch::Receiver<bool>, watches: &mut Vec<Task>) -> watch::Receiver<bool> {
+        let release = overlap::Release {
+            configuration: self.settings.webhook.as_ref().map(|webhook| webhook.config_name.clone()),
+            watched: Watched::of(&self.settings.watch_namespaces),
+        };
+        let (alone_sender, alone) = watch::channel(false);
+        let (runs_sender, runs) = watch::channel(false);
+        let client = client.clone();
+        watches.push(Task::spawn(|stop| overlap::watch(client, release, alone_sender, stop)));
+        watches.push(Task::spawn(|stop| overlap::both(leads, alone, runs_sender, stop)));
+        runs
     }
 
     fn context(&self, client: &Client, pipelines: Pipelines, world: Arc<World>, triggers: Triggers) -> Context {

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Something without which a request would be answered wrongly or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
+    /// The API server knows our kinds with every field that this release has.
+    Crds,
     /// All caches have seen a whole list.
     CachesSynced,
     /// The certificate we serve is valid, and the live `caBundle` of our webhook configurations trusts it.
@@ -22,6 +24,7 @@ impl Need {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Crds => "crds",
             Self::CachesSynced => "caches-synced",
             Self::Certificate => "certificate",
             Self::Running => "running",

@@ -29,9 +29,7 @@ pub const SERVICE_PORT: u16 = 443;
 pub const TIMEOUT_SECONDS: u16 = 5;
 
 /// Name of the entry that defaults pipelines; the API server wants at least three labels.
-const MUTATING_ENTRY: &str = "default.streamingpipelines.streams.sentry.io";
-/// Name of the entry that judges pipelines.
-const VALIDATING_ENTRY: &str = "validate.streamingpipelines.streams.sentry.io";
+pub const MUTATING_ENTRY: &str = "default.streamingpipelines.streams.sentry.io";
 /// The one version of `AdmissionReview` that there is.
 const REVIEW_VERSION: &str = "v1";
 
@@ -189,7 +187,7 @@ pub fn validating(configuration: &Configuration) -> ValidatingWebhookConfigurati
     ValidatingWebhookConfiguration {
         metadata: metadata(configuration),
         webhooks: Some(vec![ValidatingWebhook {
-            name: VALIDATING_ENTRY.to_owned(),
+            name: meta::VALIDATING_WEBHOOK.to_owned(),
             admission_review_versions: vec![REVIEW_VERSION.to_owned()],
             client_config: configuration.endpoint.client_config(VALIDATE_PATH),
             failure_policy: Some("Fail".to_owned()),
