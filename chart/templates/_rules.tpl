@@ -35,7 +35,7 @@
 - apiGroups: [admissionregistration.k8s.io]
   resources: [validatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
-  verbs: [{{ $runs | ternary "get, patch" "get, list, watch, patch" }}]
+  verbs: [{{ empty $runs | ternary "get, list, watch, patch" "get, patch" }}]
 {{- if and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
 # May the user who has a pipeline's Pods run in another namespace run Pods there?
 - apiGroups: [authorization.k8s.io]
