@@ -29,9 +29,10 @@
 //! | [`client`] | clients of the API server, metered and gated | change a request |
 //! | [`leader`] | who may write: the holder of a Lease | trust another machine's clock |
 //! | [`operator`] | the composition root: what runs when, and how it ends | hold a rule of the product |
+//! | [`check`] | whether an installed operator works, part by part | change anything |
 //! | [`cli`] | one file a subcommand | hold product logic |
 //!
-//! Direction: `main -> cli -> operator -> shells -> core -> api`. `controller` and `webhook` never import each other.
+//! Direction: `main -> cli -> check -> operator -> shells -> core -> api`. `controller` and `webhook` never import each other.
 //!
 //! # What every change is judged by
 //!
@@ -62,5 +63,7 @@ pub mod server;
 pub mod webhook;
 
 pub mod operator;
+
+pub mod check;
 
 pub mod cli;

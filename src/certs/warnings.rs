@@ -115,7 +115,8 @@ impl Warnings {
 
 /// What is to be said of a certificate that someone else renews: that it, or the authority that clients trust it by,
 /// expires within two weeks.
-pub(super) fn expires_soon(leaf: &Certificate, authorities: &[Certificate], now: Timestamp) -> Option<String> {
+#[must_use]
+pub fn expires_soon(leaf: &Certificate, authorities: &[Certificate], now: Timestamp) -> Option<String> {
     let within = |certificate: &Certificate| certificate.not_after.duration_since(now) < EXPIRES_SOON;
     let what = if within(leaf) {
         format!("the serving certificate expires at {}", leaf.not_after)
@@ -131,7 +132,8 @@ pub(super) fn expires_soon(leaf: &Certificate, authorities: &[Certificate], now:
 
 /// What is to be said of a certificate that the operator renews itself: that it should have done so long ago, and why it
 /// has not.
-pub(super) fn renewal_is_late(leaf: &Certificate, now: Timestamp, why: &str) -> Option<String> {
+#[must_use]
+pub fn renewal_is_late(leaf: &Certificate, now: Timestamp, why: &str) -> Option<String> {
     let life = leaf.not_after.duration_since(made_at(leaf));
     let is_late = leaf.not_after.duration_since(now) < EXPIRES_SOON.min(life / LATE_FRACTION);
     is_late.then(|| {

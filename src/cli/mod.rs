@@ -1,14 +1,17 @@
 //! The command line: one variant a subcommand, one file each. Must never hold product logic: a subcommand parses its
 //! arguments, calls the module that owns the work, prints, and gives an exit code.
 
+mod check;
 mod crd;
 mod dry_run;
 mod input;
+mod installed;
 mod judge;
 mod namespace;
 mod orphans;
 mod plan;
 mod reasons;
+mod release;
 mod render;
 mod rules;
 mod run;
@@ -55,8 +58,12 @@ enum Command {
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),
+    /// Says whether the installed operator works: rights, CRDs, webhook, certificate, leader, versions.
+    Check(check::Args),
     /// Lists Pods and ConfigMaps whose pipeline is gone, and removes them.
     Orphans(orphans::Args),
+    /// Takes the operator's finalizers off pipelines before it is uninstalled; their Pods stay.
+    Release(release::Args),
     /// Prints what each reason in a status or an Event means and what to do about it, as Markdown.
     Reasons,
 }
@@ -73,7 +80,9 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Orphans(args) => orphans::run(&args),
+        Command::Release(args) => release::run(&args),
         Command::Reasons => reasons::run(),
     }
 }

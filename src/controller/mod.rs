@@ -16,6 +16,7 @@ pub mod orphans;
 pub mod owners;
 pub mod pods;
 pub mod reconcile;
+pub mod release;
 pub mod report;
 pub mod run;
 pub mod status_write;

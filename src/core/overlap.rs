@@ -38,15 +38,21 @@ impl Watched {
     }
 
     /// Those of a webhook.
-    fn selected(selector: Option<&LabelSelector>) -> Self {
+    #[must_use]
+    pub fn selected(selector: Option<&LabelSelector>) -> Self {
         let Some(selector) = selector else { return Self::All };
-        let label = selector.match_labels.as_ref().and_then(|labels| labels.get(NAMESPACE_NAME));
+        let label = selector
+            .match_labels
+            .as_ref()
+            .and_then(|labels| labels.get(NAMESPACE_NAME));
         if let Some(namespace) = label {
             return Self::Only(BTreeSet::from([namespace.clone()]));
         }
         let mut expressions = selector.match_expressions.iter().flatten();
         let named = expressions.find(|one| one.key == NAMESPACE_NAME && one.operator == "In");
-        named.map_or(Self::All, |one| Self::Only(one.values.iter().flatten().cloned().collect()))
+        named.map_or(Self::All, |one| {
+            Self::Only(one.values.iter().flatten().cloned().collect())
+        })
     }
 
     /// What both have; `None` when that is nothing.
@@ -98,12 +104,22 @@ impl Claim {
         let entry = entries.find(|entry| entry.name == VALIDATING_WEBHOOK)?;
         let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
         Some(Self {
-            release: entry.client_config.service.as_ref().map(|service| service.namespace.clone()),
+            release: entry
+                .client_config
+                .service
+                .as_ref()
+                .map(|service| service.namespace.clone()),
             watched: Watched::selected(entry.namespace_selector.as_ref()),
-            rank: (created.unwrap_or(Timestamp::MAX), metadata.uid.clone().unwrap_or_default()),
+            rank: (
+                created.unwrap_or(Timestamp::MAX),
+                metadata.uid.clone().unwrap_or_default(),
+            ),
         })
     }
 }
+
+/// What to do about an [`Overlap`].
+pub const REMEDY: &str = "give each release watchNamespaces of its own, or uninstall one of them";
 
 /// Another release that runs what this one is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,8 +140,7 @@ impl fmt::Display for Overlap {
         }
         write!(
             f,
-            "whose ValidatingWebhookConfiguration is {}; it was installed before this one: give each release \
-             watchNamespaces of its own, or uninstall one of them",
+            "whose ValidatingWebhookConfiguration is {}; it was installed before this one",
             self.configuration
         )
     }
@@ -192,7 +207,9 @@ mod tests {
     }
 
     fn claims(all: &[ValidatingWebhookConfiguration]) -> BTreeMap<String, Claim> {
-        let claims = all.iter().filter_map(|one| Some((one.metadata.name.clone()?, Claim::of(one)?)));
+        let claims = all
+            .iter()
+            .filter_map(|one| Some((one.metadata.name.clone()?, Claim::of(one)?)));
         claims.collect()
     }
 
@@ -225,7 +242,11 @@ mod tests {
 
     #[test]
     fn one_of_all_namespaces_shares_those_of_every_other() {
-        let all = [configuration("a", 1, &[]), configuration("b", 2, &["x"]), configuration("c", 3, &[])];
+        let all = [
+            configuration("a", 1, &[]),
+            configuration("b", 2, &["x"]),
+            configuration("c", 3, &[]),
+        ];
         assert_eq!(before(Some("a"), &[], &all), NONE);
         assert_eq!(before(Some("b"), &["x"], &all), ["a"]);
         assert_eq!(before(Some("c"), &[], &all), ["a", "b"]);
@@ -266,8 +287,7 @@ mod tests {
         assert_eq!(
             overlaps[0].to_string(),
             "the pipelines of namespaces x, y are run by the release in namespace ns-of-a, whose \
-             ValidatingWebhookConfiguration is a; it was installed before this one: give each release watchNamespaces of \
-             its own, or uninstall one of them"
+             ValidatingWebhookConfiguration is a; it was installed before this one"
         );
     }
 }

@@ -93,7 +93,11 @@ mod tests {
         let schema = stored.spec.versions[0].schema.as_mut().expect("a schema");
         let mut at = schema.open_api_v3_schema.as_mut().expect("a schema");
         for name in path {
-            at = at.properties.as_mut().and_then(|all| all.get_mut(*name)).expect("a field");
+            at = at
+                .properties
+                .as_mut()
+                .and_then(|all| all.get_mut(*name))
+                .expect("a field");
         }
         change(at);
         missing_fields(&stored, &wanted)
@@ -101,7 +105,12 @@ mod tests {
 
     fn without(path: &[&str], name: &str) -> Vec<String> {
         changed(path, |schema| {
-            schema.properties.as_mut().expect("fields").remove(name).expect("the field");
+            schema
+                .properties
+                .as_mut()
+                .expect("fields")
+                .remove(name)
+                .expect("the field");
         })
     }
 
@@ -152,7 +161,10 @@ mod tests {
         let wanted = crds().remove(0);
         let mut stored = wanted.clone();
         stored.spec.versions[0].subresources = None;
-        assert_eq!(missing_fields(&stored, &wanted), ["subresource status", "subresource scale"]);
+        assert_eq!(
+            missing_fields(&stored, &wanted),
+            ["subresource status", "subresource scale"]
+        );
         stored.spec.versions[0].served = false;
         assert_eq!(missing_fields(&stored, &wanted), ["version v1alpha1"]);
     }

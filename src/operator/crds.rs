@@ -3,6 +3,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client, ResourceExt as _};
 
+use super::fault::Fault;
 use crate::api::manifests::{self, is_established};
 use crate::core::schema::missing_fields;
 
@@ -25,33 +26,39 @@ pub enum State {
 }
 
 impl State {
-    /// What is wrong with the CRD `name` and what to do, in one line; `None` when nothing is.
+    /// What is wrong with the CRD `name` and what to do; `None` when nothing is.
     #[must_use]
-    pub fn fault(&self, name: &str) -> Option<String> {
-        Some(match self {
+    pub fn fault(&self, name: &str) -> Option<Fault> {
+        let apply = "`streaming-operator crd | kubectl apply --server-side -f -`";
+        let (what, todo) = match self {
             Self::Fine => return None,
-            Self::Absent => format!(
-                "the CustomResourceDefinition {name} is not there: `streaming-operator crd | kubectl apply --server-side \
-                 -f -` makes it"
+            Self::Absent => ("is not there".to_owned(), format!("{apply} makes it")),
+            Self::NotEstablished => (
+                "is not Established".to_owned(),
+                format!("`kubectl describe crd {name}` says why"),
             ),
-            Self::NotEstablished => format!(
-                "the CustomResourceDefinition {name} is not Established: `kubectl describe crd {name}` says why"
+            Self::Older(fields) => (
+                format!("is older than this release and lacks {}", named(fields)),
+                format!("{apply} upgrades it, as `helm upgrade` does with crds.install"),
             ),
-            Self::Older(fields) => {
-                let named: Vec<&str> = fields.iter().take(NAMED_MAX).map(String::as_str).collect();
-                let more = match fields.len().saturating_sub(NAMED_MAX) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                format!(
-                    "the CustomResourceDefinition {name} is older than this release and lacks {}{more}: \
-                     `streaming-operator crd | kubectl apply --server-side -f -` upgrades it, as `helm upgrade` does \
-                     with crds.install",
-                    named.join(", ")
-                )
-            }
-            Self::Unreadable(why) => format!("the CustomResourceDefinition {name} may not be read: {why}"),
+            Self::Unreadable(why) => (
+                format!("may not be read: {why}"),
+                "The ClusterRole of the chart grants it (chart/templates/rbac.yaml)".to_owned(),
+            ),
+        };
+        Some(Fault {
+            what: format!("the CustomResourceDefinition {name} {what}"),
+            todo,
         })
+    }
+}
+
+/// The first ones by name, the others by number.
+fn named(fields: &[String]) -> String {
+    let first: Vec<&str> = fields.iter().take(NAMED_MAX).map(String::as_str).collect();
+    match fields.len().saturating_sub(NAMED_MAX) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 
@@ -85,12 +92,15 @@ mod tests {
     #[test]
     fn what_an_older_crd_lacks_is_named_and_after_twenty_counted() {
         let fields = (0..22).map(|n| format!("spec.f{n}")).collect();
-        let fault = State::Older(fields).fault("x.example").expect("a fault");
+        let fault = State::Older(fields).fault("x.example").expect("a fault").to_string();
         assert!(
             fault.starts_with("the CustomResourceDefinition x.example is older than this release and lacks spec.f0, "),
             "{fault}"
         );
-        assert!(fault.contains("spec.f19 and 2 more: `streaming-operator crd"), "{fault}");
+        assert!(
+            fault.contains("spec.f19 and 2 more. `streaming-operator crd"),
+            "{fault}"
+        );
         assert_eq!(State::Fine.fault("x.example"), None);
     }
 }

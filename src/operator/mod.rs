@@ -4,6 +4,7 @@
 //! keeps `caBundle`. Must never hold a rule of the product: it only decides what runs when.
 
 pub mod crds;
+pub mod fault;
 mod overlap;
 mod parts;
 pub mod rights;
@@ -30,8 +31,8 @@ use crate::api::meta::EVENT_REPORTER;
 use crate::caches::{Pipelines, Triggers};
 use crate::certs::{self, ServingCertificate};
 use crate::client;
-use crate::core::overlap::Watched;
 use crate::controller::{self, Clock, Context, World};
+use crate::core::overlap::Watched;
 use crate::leader::{self, LeaseSettings, WriteGate};
 use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, open_files, probes, tls};
 use crate::telemetry::Metrics;
@@ -245,7 +246,11 @@ impl Operator {
     /// Whether this replica runs pipelines: while it leads, and no other release runs those of this one.
     fn runs(&self, client: &Client, leads: watch::Receiver<bool>, watches: &mut Vec<Task>) -> watch::Receiver<bool> {
         let release = overlap::Release {
-            configuration: self.settings.webhook.as_ref().map(|webhook| webhook.config_name.clone()),
+            configuration: self
+                .settings
+                .webhook
+                .as_ref()
+                .map(|webhook| webhook.config_name.clone()),
             watched: Watched::of(&self.settings.watch_namespaces),
         };
         let (alone_sender, alone) = watch::channel(false);

@@ -11,7 +11,7 @@ use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::core::overlap::{Claim, Watched, in_the_way};
+use crate::core::overlap::{Claim, REMEDY, Watched, in_the_way};
 
 /// This release.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ fn tell(words: &str, told: &mut String) {
     if words.is_empty() {
         tracing::info!("no other release runs the pipelines of this one any more; runs them");
     } else {
-        tracing::error!("runs no pipelines, and only serves admission: {words}");
+        tracing::error!("runs no pipelines, and only serves admission: {words}. Do: {REMEDY}");
     }
     words.clone_into(told);
 }

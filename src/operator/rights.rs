@@ -14,6 +14,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt as _};
 
+use super::fault::Fault;
 use super::settings::{Certificate, Settings};
 use crate::api::manifests::crds;
 use crate::api::meta::{GROUP, PLURAL};
@@ -140,7 +141,11 @@ impl Rights {
         }
         let (group, judges) = ("admissionregistration.k8s.io", "validatingwebhookconfigurations");
         // Of any name: those of other releases say whose pipelines these run.
-        let all: &[&str] = if settings.controller_enabled { &["list", "watch"] } else { &[] };
+        let all: &[&str] = if settings.controller_enabled {
+            &["list", "watch"]
+        } else {
+            &[]
+        };
         rights.add(group, judges, all, None, None);
         if let Some(webhook) = &settings.webhook {
             let name = Some(webhook.config_name.as_str());
@@ -290,21 +295,18 @@ async fn is_granted(client: &Client, right: &Right, account: &Account) -> Result
     Ok(status.is_some_and(|status| status.allowed))
 }
 
-/// One fault for each role of the chart that would grant what is missing, with what to do.
+/// One fault for each role of the chart that would grant what is missing.
 #[must_use]
-pub fn not_granted(missing: &[&Right]) -> Vec<String> {
+pub fn not_granted(missing: &[&Right]) -> Vec<Fault> {
     let mut by_role: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for right in missing {
         by_role.entry(right.role()).or_default().push(right.to_string());
     }
-    let fault = |(role, rights): (String, Vec<String>)| {
-        format!(
-            "the API server does not grant: {}. The {role} of the chart does (chart/templates/rbac.yaml): bind it to \
-             this account",
-            rights.join(", ")
-        )
-    };
-    by_role.into_iter().map(fault).collect()
+    let faults = by_role.into_iter().map(|(role, rights)| Fault {
+        what: format!("the API server does not grant: {}", rights.join(", ")),
+        todo: format!("The {role} of the chart does (chart/templates/rbac.yaml): bind it to this account"),
+    });
+    faults.collect()
 }
 
 #[cfg(test)]
@@ -343,8 +345,9 @@ mod tests {
     fn what_is_missing_is_told_by_the_role_that_grants_it() {
         let (create, delete) = (right("create", "pods", None), right("delete", "pods", None));
         let list = right("list", "pods", Some("ingest"));
+        let faults = not_granted(&[&create, &list, &delete]);
         assert_eq!(
-            not_granted(&[&create, &list, &delete]),
+            faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
                 "the API server does not grant: create pods, delete pods. The ClusterRole streaming-operator of the \
                  chart does (chart/templates/rbac.yaml): bind it to this account",

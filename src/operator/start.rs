@@ -8,6 +8,7 @@ use kube::Client;
 use tokio::time::{sleep, timeout};
 
 use super::crds::{self, State};
+use super::fault::Fault;
 use super::rights::{Account, Rights, missing, not_granted};
 use crate::client::in_words;
 use crate::server::{Need, Readiness};
@@ -24,7 +25,7 @@ enum Found {
     /// All is there.
     Fine,
     /// What no time mends, each with what to do.
-    Faults(Vec<String>),
+    Faults(Vec<Fault>),
     /// CRDs that lack fields of this release: which.
     Older(String),
 }
@@ -43,7 +44,7 @@ pub(super) async fn check(client: &Client, rights: &Rights, readiness: &Readines
                 readiness.met(Need::Crds);
                 return Ok(());
             }
-            Ok(Ok(Found::Faults(faults))) => return Err(faults),
+            Ok(Ok(Found::Faults(faults))) => return Err(faults.iter().map(ToString::to_string).collect()),
             Ok(Ok(Found::Older(which))) => {
                 readiness.not_met(Need::Crds, which.as_str());
                 if told.as_ref() != Some(&which) {
@@ -71,11 +72,11 @@ fn wait_for_it(why: String, told: &mut Option<String>) -> Duration {
 async fn look(client: &Client, rights: &Rights) -> Result<Found, kube::Error> {
     let missing = missing(client, rights, &Account::Asker).await?;
     let mut faults = not_granted(&missing);
-    let mut older = Vec::new();
+    let mut older: Vec<String> = Vec::new();
     for (name, state) in crds::look(client).await? {
         match state {
             State::Fine => {}
-            State::Older(_) => older.extend(state.fault(&name)),
+            State::Older(_) => older.extend(state.fault(&name).map(|fault| fault.to_string())),
             // The right to read it is among those that are missing, or was given a moment ago.
             State::Unreadable(_) if !faults.is_empty() => {}
             State::Absent | State::NotEstablished | State::Unreadable(_) => faults.extend(state.fault(&name)),

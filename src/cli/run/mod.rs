@@ -5,10 +5,26 @@ mod settings;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+
 pub(super) use args::RunArgs;
 
-use crate::operator::{self, Ending};
+use crate::operator::{self, Ending, Settings};
 use crate::telemetry;
+
+/// The flags of `run` alone, as a Deployment has them.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, name = "run")]
+struct Flags {
+    #[command(flatten)]
+    args: RunArgs,
+}
+
+/// What an operator with these flags does; all faults, each beginning with its flag.
+pub(super) fn settings_of(flags: &[String]) -> Result<Settings, Vec<String>> {
+    let flags = Flags::try_parse_from(flags).map_err(|error| vec![error.to_string().trim_end().to_owned()])?;
+    settings::read(&flags.args)
+}
 
 /// Runs until told to stop. Exit codes: 0 after SIGTERM or SIGINT, 2 for bad flags, 4 when the API server may not be
 /// asked for something that is needed, 5 when the lease was lost and the work could not be stopped in time, 130 at a
