@@ -271,3 +271,56 @@ async fn it_is_not_ready_before_every_cache_has_seen_a_whole_list() {
         operator.wait().await.unwrap();
     }
 }
+
+/// The CRDs of this release without some of their fields.
+fn older_crds(without: &[&str]) -> PathBuf {
+    let folder = workdir::workdir("older").unwrap();
+    for entry in std::fs::read_dir(assets::repository().join("crds")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut crd = testkit::install::documents(&text).unwrap().remove(0);
+        for pointer in without {
+            let (parent, field) = pointer.rsplit_once('/').unwrap();
+            let schema = "/spec/versions/0/schema/openAPIV3Schema/properties";
+            let fields = crd
+                .pointer_mut(&format!("{schema}{parent}"))
+                .and_then(|value| value.as_object_mut());
+            fields.and_then(|fields| fields.remove(field)).expect(pointer);
+        }
+        std::fs::write(
+            folder.join(path.file_stem().unwrap()).with_extension("json"),
+            crd.to_string(),
+        )
+        .unwrap();
+    }
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn started_against_an_older_crd_it_names_the_missing_fields_and_is_not_ready_until_it_is_upgraded() {
+    let cluster = ControlPlane::start(Options::api_server()).await.unwrap();
+    let namespace = cluster.namespace("ops").await.unwrap();
+    let older = older_crds(&[
+        "/spec/properties/suspend",
+        "/spec/properties/rollout/properties/onFailure",
+    ]);
+    cluster.install_crds(&older).await.unwrap();
+    cluster.install_roles(&Roles::everywhere(&namespace)).await.unwrap();
+    let launch = Launch::new(BINARY, &cluster, &namespace).unwrap();
+    let webhooks = Webhooks::new(&namespace, launch.webhook_port);
+    cluster.install_webhooks(&webhooks).await.unwrap();
+    let operator = launch.start().unwrap();
+    let missing = "the CustomResourceDefinition streamingpipelines.streams.sentry.io is older than this release and lacks \
+                   spec.rollout.onFailure, spec.suspend. `streaming-operator crd | kubectl apply --server-side -f -` \
+                   upgrades it";
+    said(&operator, missing).await;
+    let (code, body) = http::get(&operator.url("/readyz")).await.unwrap();
+    assert_eq!(code, 503, "{body}");
+    assert!(body.contains(&format!("crds: {missing}")), "{body}");
+    assert_eq!(http::get(&operator.url("/livez")).await.unwrap().0, 200);
+    let lease = ["get", "lease", "--namespace", &namespace, "--output=name"];
+    assert_eq!(cluster.kubectl(&lease).await.unwrap(), "", "it does not lead");
+
+    cluster.install_crds(&assets::repository().join("crds")).await.unwrap();
+    operator.ready().await.unwrap();
+}

@@ -14,10 +14,10 @@ const CHECK: &str = "admission";
 const GOOD: &str = r#"{
   "apiVersion": "streams.sentry.io/v1alpha1",
   "kind": "StreamingPipeline",
-  "metadata": {"name": "streaming-operator-check"},
+  "metadata": {"name": "streaming-check"},
   "spec": {
     "suspend": true,
-    "service_name": "streaming-operator-check",
+    "service_name": "check",
     "pipeline_module": "check.py",
     "image_name": "registry.example/check:1",
     "cpu_per_process": 100,

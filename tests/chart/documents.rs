@@ -120,6 +120,7 @@ fn every_value_that_a_page_names_exists() {
     let mut checked = 0;
     for name in [
         "install.md",
+        "check.md",
         "upgrade.md",
         "uninstall.md",
         "permissions.md",

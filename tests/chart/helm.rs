@@ -75,12 +75,23 @@ pub(crate) fn arguments_of(deployment: &Value) -> Vec<String> {
     arguments.expect("arguments").iter().map(text).collect()
 }
 
-/// helm against a cluster, as `admin`.
-pub(crate) async fn run(cluster: &ControlPlane, arguments: &[&str]) -> String {
+async fn outcome(cluster: &ControlPlane, arguments: &[&str]) -> Output {
     let mut command = helm(arguments);
     command.env("KUBECONFIG", cluster.kubeconfig(users::ADMIN).unwrap());
     let ran = tokio::task::spawn_blocking(move || children::outcome(&command));
-    let output = ran.await.unwrap().unwrap();
+    ran.await.unwrap().unwrap()
+}
+
+/// What helm says against `arguments` on a cluster, as `admin`.
+pub(crate) async fn refused(cluster: &ControlPlane, arguments: &[&str]) -> String {
+    let output = outcome(cluster, arguments).await;
+    assert!(!output.status.success(), "helm {arguments:?} is not refused");
+    text(&output.stderr)
+}
+
+/// helm against a cluster, as `admin`.
+pub(crate) async fn run(cluster: &ControlPlane, arguments: &[&str]) -> String {
+    let output = outcome(cluster, arguments).await;
     assert!(
         output.status.success(),
         "helm {arguments:?}: {}{}",

@@ -5,6 +5,7 @@ use testkit::control_plane::{ControlPlane, Options};
 use testkit::wait::{self, Seen};
 
 use crate::helm;
+use crate::program::run;
 use crate::replica::{Release, Replica, apply, pipeline};
 
 const RESTRICTED: &str = "pod-security.kubernetes.io/enforce=restricted";
@@ -198,7 +199,15 @@ impl<'a> Story<'a> {
             .unwrap();
         until_ready(release, &self.pipelines).await;
         people_may_do_what_their_roles_say(release.cluster, &self.pipelines).await;
+        self.check_finds_nothing().await;
         operator
+    }
+
+    /// `check` without a word of where the operator is: there is one.
+    async fn check_finds_nothing(&self) {
+        let ran = run(self.release.cluster, &["check"]).await;
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(" 0 wrong, 0 warnings, 0 unknown"), "{}", ran.stdout);
     }
 
     /// The CRD is upgraded, and nothing that the operator wrote is touched: by server-side apply, and as Helm 3 does it.
@@ -250,6 +259,7 @@ impl<'a> Story<'a> {
         let operator = self.operator().await;
         until_ready(release, &self.pipelines).await;
         assert_eq!(pods(release, &self.pipelines).await, before[0], "the same Pods");
+        self.check_finds_nothing().await;
         admission_answers(release, &self.pipelines).await;
         operator
     }

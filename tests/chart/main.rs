@@ -7,12 +7,16 @@
     reason = "clippy.toml excuses test functions; what they share is test code too"
 )]
 
+mod check;
 mod documents;
 mod flags;
 mod helm;
 mod life;
 mod manifests;
 mod monitoring;
+mod overlap;
+mod program;
+mod released;
 mod rendering;
 mod replica;
 mod rights;

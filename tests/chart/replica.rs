@@ -41,14 +41,17 @@ impl<'a> Release<'a> {
         }
     }
 
-    /// Runs helm with the release's name, a chart, and values that let the API server find this process.
-    pub(crate) async fn helm(&self, command: &str, chart: &str, arguments: &[&str]) -> String {
-        // The API server goes to `localhost` with the port of the Service.
-        let here = format!(
+    /// Values that let the API server find this process: it goes to `localhost` with the port of the Service.
+    fn here(&self) -> String {
+        format!(
             "listenAddress=127.0.0.1,service.port={0},webhook.port={0},http.port={1},settings.shutdownDelay=1ms,\
              resources=null",
             self.webhook_port, self.http_port
-        );
+        )
+    }
+
+    fn arguments_of(&self, command: &str, chart: &str, arguments: &[&str]) -> Vec<String> {
+        let here = self.here();
         let first = [
             command,
             &self.name,
@@ -58,7 +61,28 @@ impl<'a> Release<'a> {
             "--set",
             &here,
         ];
-        helm::run(self.cluster, &[&first[..], arguments].concat()).await
+        let all = first.iter().chain(arguments);
+        all.map(|argument| (*argument).to_owned()).collect()
+    }
+
+    /// Runs helm with the release's name, a chart, and values that let the API server find this process.
+    pub(crate) async fn helm(&self, command: &str, chart: &str, arguments: &[&str]) -> String {
+        let all = self.arguments_of(command, chart, arguments);
+        helm::run(self.cluster, &all.iter().map(String::as_str).collect::<Vec<_>>()).await
+    }
+
+    /// The same, and what helm says against it.
+    pub(crate) async fn helm_refuses(&self, command: &str, chart: &str, arguments: &[&str]) -> String {
+        let all = self.arguments_of(command, chart, arguments);
+        helm::refused(self.cluster, &all.iter().map(String::as_str).collect::<Vec<_>>()).await
+    }
+
+    /// The objects that `helm template` prints for it, without hooks.
+    pub(crate) fn render(&self, values: &str) -> Vec<Value> {
+        let here = self.here();
+        let before = ["template", &self.name, "--namespace", &self.namespace, "--no-hooks"];
+        let output = helm::with_chart(&before, &["--set", &here, "--set", values]);
+        testkit::install::documents(std::str::from_utf8(&output.stdout).unwrap()).unwrap()
     }
 
     /// Another helm command about the release.
@@ -147,6 +171,12 @@ impl Replica {
         })
         .await
         .unwrap_or_else(|error| panic!("{error:#}\n{}", self.process.tail(30)));
+    }
+
+    /// Waits until its log has a text.
+    pub(crate) async fn says(&self, text: &str) {
+        let look = async || Ok(Seen::when(self.process.tail(60), |log| log.contains(text)));
+        wait::until(text, wait::DEADLINE, look).await.unwrap();
     }
 
     /// Ends it as a kubelet does, and waits for that.

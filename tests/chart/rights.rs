@@ -14,6 +14,7 @@ use testkit::{assets, ports, workdir};
 use tokio::sync::OnceCell;
 
 use crate::helm::objects;
+use crate::program::run_with;
 
 static CLUSTER: Shared = Shared::new(Options::api_server());
 
@@ -202,6 +203,27 @@ impl Trial<'_> {
                 "{right:?}: {log}"
             );
         }
+        self.is_named_by_check(number, missing).await;
+    }
+
+    /// `check` says the same of whoever asks, among everything else that such an account may not see.
+    async fn is_named_by_check(&self, number: usize, missing: &str) {
+        let kubeconfig = self.folder.join(format!("without-{number}.kubeconfig"));
+        let before = ["check", "--as-self", "--namespace", self.namespace, "--"];
+        let flags = self
+            .arguments
+            .iter()
+            .map(String::as_str)
+            .filter(|argument| *argument != "run");
+        let arguments: Vec<&str> = before.into_iter().chain(flags).collect();
+        let ran = run_with(&kubeconfig, &arguments).await;
+        let lines = ran.lines("WRONG", "rights");
+        let [line] = &lines[..] else {
+            panic!("{missing}: {}{}", ran.stdout, ran.stderr)
+        };
+        let told = format!("whoever asks: the API server does not grant: {missing} do: ");
+        assert!(line.starts_with(&told), "{missing}: {line}");
+        assert_eq!(ran.code, Some(1), "{missing}");
     }
 }
 

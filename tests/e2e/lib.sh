@@ -42,6 +42,9 @@ tell() {
   kubectl logs "${operators[@]}" --tail 40 --prefix
 }
 
+# The program of the image, at a person's keyboard.
+program() { "target/image/$(dpkg --print-architecture)/streaming-operator" "$@"; }
+
 # The commands of the README, from `helm install` on.
 commands_of_readme() {
   awk '/^## / { here = ($0 == "## Install it") } here && /^```/ { if (inside) exit; inside = 1; next } inside' README.md

@@ -26,6 +26,8 @@ check "the pipeline is Ready" condition_is simple-map-filter Ready True
 check "two operators run, and both are Ready" operators_ready 2
 check "they run without root and cannot write to their image" hardened
 show kubectl get spipe,pods
+check "streaming-operator check has nothing to say against it" program check
+show program check
 
 step "API server, Service, webhook, over TLS"
 check "the API server calls a Service, and trusts the certificate that is served" webhook_is_a_service
