@@ -34,7 +34,7 @@ pub(super) enum Command {
     Restart(orders::Args),
     /// Lists the stored revisions.
     History(past::HistoryArgs),
-    /// Brings the spec of an earlier revision back; replicas, with_canary, rollout, suspend and revisionHistoryLimit stay.
+    /// Brings the spec of an earlier revision back; what is no part of a revision (replicas, rollout, ...) stays.
     Undo(past::UndoArgs),
 }
 

@@ -1,5 +1,6 @@
 //! `history` and `undo`: the stored revisions of a pipeline, and the way back to one of them. Must never write a revision.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -76,7 +77,8 @@ fn list(args: &HistoryArgs, server: &Server) -> Result<ExitCode, ExitCode> {
         let completed = past.completed.map_or_else(|| "never".to_owned(), |at| at.to_string());
         let image = one.spec.get("image_name").and_then(Value::as_str).unwrap_or_default();
         let (name, created) = (&past.revision, past.created.to_string());
-        text += &format!("{name:<12} {created:<22} {completed:<22} {mark:<9} {image}\n");
+        // A String takes every write.
+        let _ = writeln!(text, "{name:<12} {created:<22} {completed:<22} {mark:<9} {image}");
     }
     let mut out = std::io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
