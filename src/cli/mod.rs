@@ -9,6 +9,7 @@ mod installed;
 mod judge;
 mod namespace;
 mod orphans;
+mod pipeline;
 mod plan;
 mod reasons;
 mod release;
@@ -21,6 +22,7 @@ mod webhook_config;
 mod yaml;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -66,12 +68,35 @@ enum Command {
     Release(release::Args),
     /// Prints what each reason in a status or an Event means and what to do about it, as Markdown.
     Reasons,
+    #[command(flatten)]
+    Pipeline(pipeline::Command),
+}
+
+/// Looks at rollouts of StreamingPipelines, and tells them what to do.
+#[derive(Debug, Parser)]
+#[command(name = PLUGIN, bin_name = "kubectl streams", version = VERSION, about, max_term_width = 100)]
+struct Plugin {
+    #[command(subcommand)]
+    command: pipeline::Command,
+}
+
+/// The name under which kubectl finds the program as its plugin.
+const PLUGIN: &str = "kubectl-streams";
+
+/// Whether kubectl called, or somebody by the plugin's name.
+fn is_plugin() -> bool {
+    let called = std::env::args_os().next();
+    let called = called.as_ref().and_then(|called| Path::new(called).file_stem());
+    called.is_some_and(|called| called == PLUGIN)
 }
 
 /// Does what the command line asks for and gives the exit code: 0 done, 1 the answer is no, 2 usage or unreadable
 /// input, 4 the API server cannot be reached or may not be asked; `run` has more.
 #[must_use]
 pub fn main() -> ExitCode {
+    if is_plugin() {
+        return pipeline::run(&Plugin::parse().command);
+    }
     match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Crd => crd::run(),
@@ -84,6 +109,7 @@ pub fn main() -> ExitCode {
         Command::Orphans(args) => orphans::run(&args),
         Command::Release(args) => release::run(&args),
         Command::Reasons => reasons::run(),
+        Command::Pipeline(command) => pipeline::run(&command),
     }
 }
 
@@ -125,10 +151,11 @@ fn print_documents<'a, T: Serialize + 'a>(objects: impl Iterator<Item = &'a T>) 
 mod tests {
     use clap::CommandFactory;
 
-    use super::Cli;
+    use super::{Cli, Plugin};
 
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+        Plugin::command().debug_assert();
     }
 }

@@ -36,7 +36,10 @@ pub mod status;
 
 pub mod orphans;
 
+pub mod outlook;
 pub mod overlap;
 pub mod schema;
+pub mod tree;
+pub mod undo;
 
 pub mod forecast;

@@ -15,6 +15,7 @@ mod consistent;
 mod drain;
 mod many;
 mod one_replica;
+mod plugin;
 mod pods;
 mod quiet;
 mod releases;
