@@ -14,6 +14,10 @@ pub const API_VERSION: &str = "streams.sentry.io/v1alpha1";
 pub const KIND: &str = "StreamingPipeline";
 /// Plural (resource) name of the pipelines.
 pub const PLURAL: &str = "streamingpipelines";
+/// Kind of the analyses.
+pub const ANALYSIS_KIND: &str = "RolloutAnalysis";
+/// Plural (resource) name of the analyses.
+pub const ANALYSIS_PLURAL: &str = "rolloutanalyses";
 
 /// Label on everything we make; its value is [`MANAGED_BY_VALUE`]. The one selector of our watches.
 pub const LABEL_MANAGED_BY: &str = "streams.sentry.io/managed-by";

@@ -8,20 +8,24 @@
     reason = "descriptions in a CRD are shown as they are, without markup"
 )]
 
+pub mod analysis_status;
 pub mod conditions;
 pub mod events;
 pub mod manifests;
 pub mod meta;
 pub mod reasons;
 pub mod rollout;
+pub mod rollout_analysis;
 pub mod status;
 pub mod stored;
 pub mod streaming_pipeline;
 
+pub use analysis_status::RolloutAnalysisStatus;
 pub use conditions::{Condition, ConditionStatus, ConditionType};
 pub use events::NoticeReason;
 pub use reasons::Reason;
 pub use rollout::{OnFailure, PodReplacementPolicy, Rollout};
+pub use rollout_analysis::{RolloutAnalysis, RolloutAnalysisSpec};
 pub use status::StreamingPipelineStatus;
 pub use stored::StoredPipeline;
 pub use streaming_pipeline::{LogLevel, StreamingPipeline, StreamingPipelineSpec};

@@ -36,3 +36,5 @@ pub mod status;
 pub mod orphans;
 
 pub mod forecast;
+
+pub mod analysis;

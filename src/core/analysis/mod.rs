@@ -1,0 +1,5 @@
+//! What measurements say of a rollout.
+//!
+//! Must never take an answer that did not come for a bad value: an outage of the metrics source is no regression.
+
+pub mod answer;
