@@ -22,6 +22,7 @@
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
 //! | [`controller`] | passes over pipelines: gather, decide, apply, write down | decide, import the webhook |
 //! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
+//! | [`metrics_sources`] | the Prometheus servers that analyses ask | call an address that is not configured |
 //! | [`server`] | connections, limits, drain, probes | know what is served |
 //! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
 //! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
@@ -54,6 +55,7 @@ pub mod telemetry;
 pub mod caches;
 pub mod client;
 pub mod leader;
+pub mod metrics_sources;
 
 pub mod controller;
 
