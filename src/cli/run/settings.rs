@@ -8,11 +8,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use jiff::fmt::friendly::SpanParser;
 
 use super::args::RunArgs;
 use crate::certs::due::Policy;
 use crate::controller::legacy::LegacySettings;
+use crate::core::duration::go_duration;
 use crate::core::names::is_dns_label;
 use crate::operator::{Certificate, LeaseTimes, Settings, WebhookSettings};
 use crate::telemetry::LogFormat;
@@ -267,16 +267,6 @@ fn is_dns_name(name: &str) -> bool {
 /// Whether `time` is not less than `limit`. Of one that could not be read, or is zero, that is told already.
 fn reaches(time: Duration, limit: Duration) -> bool {
     !limit.is_zero() && time >= limit
-}
-
-/// A duration in Go's notation. jiff's "friendly" format takes what Go's `Duration.String` writes, and more (`2 hours`);
-/// of what Go's `ParseDuration` takes it lacks fractions before the last unit, and `0` without one.
-fn go_duration(text: &str) -> Option<Duration> {
-    static PARSER: SpanParser = SpanParser::new();
-    if text == "0" {
-        return Some(Duration::ZERO);
-    }
-    PARSER.parse_unsigned_duration(text).ok()
 }
 
 #[cfg(test)]

@@ -3,3 +3,7 @@
 //! Must never take an answer that did not come for a bad value: an outage of the metrics source is no regression.
 
 pub mod answer;
+pub mod rules;
+mod schema;
+pub mod valid;
+pub mod variables;

@@ -20,14 +20,7 @@ use crate::core::violation::Warning;
 pub const UNKNOWN_FIELD: &str = "unknown-field";
 
 /// The schema of a StreamingPipeline in the CRD. Without one nothing is unknown.
-static SCHEMA: LazyLock<JSONSchemaProps> = LazyLock::new(|| {
-    let ours = manifests::crds()
-        .into_iter()
-        .find(|crd| crd.spec.names.kind == meta::KIND);
-    let versions = ours.into_iter().flat_map(|crd| crd.spec.versions);
-    let mut schemas = versions.filter_map(|version| version.schema?.open_api_v3_schema);
-    schemas.next().unwrap_or_default()
-});
+static SCHEMA: LazyLock<JSONSchemaProps> = LazyLock::new(|| manifests::schema_of(meta::KIND));
 
 /// Every field of a raw StreamingPipeline that the API server does not know, at each level that the CRD closes and in
 /// `metadata`, a warning each of less than 120 characters.
