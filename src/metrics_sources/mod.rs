@@ -5,6 +5,7 @@
 //! value, hold a secret longer than a request, or show one.
 
 mod exchange;
+pub mod file;
 mod secrets;
 pub mod settings;
 mod trust;
