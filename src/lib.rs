@@ -21,6 +21,7 @@
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
 //! | [`controller`] | passes over pipelines: gather, decide, apply, write down | decide, import the webhook |
+//! | [`analyses`] | passes over analyses: look, measure, hold, write down | decide, write to a pipeline |
 //! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
 //! | [`metrics_sources`] | the Prometheus servers that analyses ask | call an address that is not configured |
 //! | [`server`] | connections, limits, drain, probes | know what is served |
@@ -58,6 +59,8 @@ pub mod leader;
 pub mod metrics_sources;
 
 pub mod controller;
+
+pub mod analyses;
 
 pub mod certs;
 pub mod server;

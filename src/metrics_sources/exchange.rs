@@ -20,6 +20,14 @@ pub(super) struct Exchanged {
     pub(super) body: Bytes,
 }
 
+/// The query as a form. In a function of its own, for its writer may not be held while a request waits.
+fn form(query: &str, limit: Duration) -> String {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("query", query);
+    form.append_pair("timeout", &format!("{}ms", limit.as_millis().max(1)));
+    form.finish()
+}
+
 /// Sends the query and reads the whole answer. `limit` is told to Prometheus, which gives up a query that nobody waits for
 /// any more; the caller keeps it.
 pub(super) async fn exchange(
@@ -29,15 +37,12 @@ pub(super) async fn exchange(
     limit: Duration,
 ) -> Result<Exchanged, Failure> {
     let client = trust.client().await?;
-    let mut form = form_urlencoded::Serializer::new(String::new());
-    form.append_pair("query", query);
-    form.append_pair("timeout", &format!("{}ms", limit.as_millis().max(1)));
     let mut request = Request::builder()
         .method(Method::POST)
         .uri(&settings.endpoint)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(header::ACCEPT, "application/json")
-        .body(Full::new(Bytes::from(form.finish())))
+        .body(Full::new(Bytes::from(form(query, limit))))
         .map_err(|error| Failure::new(SourceOutcome::Network, format!("cannot be asked: {error}")))?;
     let headers = request.headers_mut();
     headers.extend(settings.headers.clone());

@@ -38,6 +38,8 @@ pub struct Settings {
     pub max_pod_writes_in_flight: usize,
     /// The Prometheus servers that analyses may ask.
     pub metrics_sources: Vec<SourceSettings>,
+    /// Whether analyses may have Deployments as targets.
+    pub deployment_targets: bool,
     /// Whether there are metrics with names of pipelines.
     pub pipeline_metrics: bool,
     /// Form of the log.

@@ -88,12 +88,20 @@ label_values! {
         Pipelines = "streamingpipelines",
         /// `/status` of our pipelines.
         PipelineStatus = "streamingpipelines/status",
+        /// Analyses.
+        Analyses = "rolloutanalyses",
+        /// `/status` of analyses.
+        AnalysisStatus = "rolloutanalyses/status",
         /// Pods.
         Pods = "pods",
         /// ConfigMaps.
         ConfigMaps = "configmaps",
         /// ControllerRevisions.
         ControllerRevisions = "controllerrevisions",
+        /// Deployments.
+        Deployments = "deployments",
+        /// ReplicaSets.
+        ReplicaSets = "replicasets",
         /// Events.
         Events = "events",
         /// Leases.
@@ -242,6 +250,34 @@ label_values! {
         Busy = "busy",
     }
 
+    /// What came of a measurement of an analysis.
+    MeasurementOutcome {
+        /// Every metric held.
+        Pass = "pass",
+        /// A metric did not hold.
+        Fail = "fail",
+        /// A metric had no data.
+        NoData = "no_data",
+        /// No attempt got an answer, or the query was refused.
+        Error = "error",
+        /// It was of a spec or a revision that changed meanwhile.
+        Dropped = "dropped",
+    }
+
+    /// Verdict of an analysis.
+    AnalysisVerdict {
+        /// Nothing to measure yet.
+        Pending = "Pending",
+        /// Measurements count.
+        Measuring = "Measuring",
+        /// Passed.
+        Passed = "Passed",
+        /// Failed.
+        Failed = "Failed",
+        /// No verdict yet, and the metrics source does not answer.
+        Unavailable = "Unavailable",
+    }
+
     /// Which certificate.
     CertificateRole {
         /// The one that signs.
@@ -305,6 +341,10 @@ label_set! {
     FindingLabel { finding: OrphanFinding }
     /// Of `certificate_expiry_timestamp_seconds`.
     RoleLabel { role: CertificateRole }
+    /// Of `analysis_measurements_total`.
+    MeasurementLabel { outcome: MeasurementOutcome }
+    /// Of `analyses`.
+    AnalysisVerdictLabel { verdict: AnalysisVerdict }
     /// Of `metrics_source_requests_total`; names of sources are the operator's configuration.
     SourceLabels { source: String, outcome: SourceOutcome }
     /// Of `metrics_source_request_duration_seconds`.

@@ -16,6 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::analyses::AnalysisMetrics;
 use super::labels::{
     AdmissionKind, AdmissionLabels, AdmissionOperation, AdmissionOutcome, AdmissionPath, ApiLabels, ApiResource,
     CertificateRole, ClassLabel, Code, FindingLabel, OrphanFinding, PathLabel, PhaseLabel, PipelineLabels, PodVerdict,
@@ -63,6 +64,8 @@ pub struct Metrics {
     source_requests: Family<SourceLabels, Counter>,
     source_duration: HistogramFamily<SourceLabel>,
     pipelines: Arc<Pipelines>,
+    /// Those of analyses.
+    pub analyses: AnalysisMetrics,
 }
 
 /// Figures of one pipeline, as its last reconcile saw it.
@@ -104,6 +107,7 @@ impl Metrics {
                 by_name: pipeline_metrics,
                 figures: Mutex::default(),
             }),
+            analyses: AnalysisMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register(version, commit));
         metrics
@@ -182,6 +186,7 @@ impl Metrics {
             self.certificate_expiry.clone(),
         );
         self.register_sources(ours);
+        self.analyses.register(ours);
         ours.register_collector(Box::new(Arc::clone(&self.pipelines)));
         root
     }

@@ -149,6 +149,9 @@ pub(in crate::cli) struct RunArgs {
         value_delimiter = ','
     )]
     pub(super) metrics_source: Vec<String>,
+    /// Whether a RolloutAnalysis may have a Deployment as target; it then needs rights on Deployments.
+    #[arg(long, env = "STREAMS_DEPLOYMENT_TARGETS", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
+    pub(super) deployment_targets: String,
     /// Whether there are metrics for each pipeline, with its name as a label.
     #[arg(long, env = "STREAMS_PIPELINE_METRICS", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
     pub(super) pipeline_metrics: String,

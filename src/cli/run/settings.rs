@@ -44,6 +44,7 @@ pub(super) fn read(args: &RunArgs) -> Result<Settings, Vec<String>> {
         },
         max_pod_writes_in_flight: faults.positive("--max-pod-writes-in-flight", &args.max_pod_writes_in_flight),
         metrics_sources: faults.metrics_sources(&args.metrics_source),
+        deployment_targets: faults.boolean("--deployment-targets", &args.deployment_targets),
         pipeline_metrics: faults.boolean("--pipeline-metrics", &args.pipeline_metrics),
         log_format: faults.log_format(&args.log_format),
         webhook,
