@@ -4,14 +4,16 @@
 //! found by its field manager, when it is deleted, and when a term begins. Must never create a Deployment, and never take a
 //! pause away that is another's.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use futures::channel::mpsc::UnboundedReceiver;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use super::context::AnalysisContext;
 use super::pass::Visit;
@@ -87,7 +89,7 @@ impl Visit {
             Some(Target::Missing) => false,
             _ => named,
         };
-        // Without rights on Deployments nothing can be let go; docs/analysis.md says how a person does.
+        // Without rights on Deployments nothing can be let go; the condition says so, and `kubectl rollout resume` does it.
         if is_target || !ctx.deployment_targets {
             return Ok(());
         }
@@ -165,7 +167,7 @@ pub(super) async fn release_all(ctx: &AnalysisContext, analysis: &StoredAnalysis
         .filter(|target| target.kind == TargetKind::Deployment)
         .map(|target| target.name.clone());
     let held = analysis.status.held.as_ref().map(|held| held.name.clone());
-    let names: std::collections::BTreeSet<String> = named.into_iter().chain(held).collect();
+    let names: BTreeSet<String> = named.into_iter().chain(held).collect();
     for name in names {
         let Some(live) = get(ctx, namespace, &name).await? else {
             continue;
@@ -185,23 +187,46 @@ fn released(result: Result<(), Failure>) -> Result<(), Failure> {
     }
 }
 
-/// Lets go what deleted analyses hold, for as long as the term lasts: first what was left while nobody led, then each as
-/// it is deleted.
+/// Lets go what deleted analyses hold, for as long as the term lasts: what was left while nobody led, and each as it is
+/// deleted. What fails is tried again, and keeps nothing else waiting.
 pub(super) async fn release_deleted(ctx: &AnalysisContext, mut gone: UnboundedReceiver<Arc<StoredAnalysis>>) {
-    if ctx.deployment_targets {
-        while let Err(failure) = release_left(ctx).await {
-            tracing::warn!("{}; tries again in {RETRY:?}", failure.in_words());
-            sleep(RETRY).await;
+    let mut looks_for_left = ctx.deployment_targets;
+    let mut pending: Vec<Arc<StoredAnalysis>> = Vec::new();
+    loop {
+        looks_for_left = looks_for_left && is_to_be_tried_again(release_left(ctx).await);
+        let mut failed = Vec::new();
+        for analysis in pending {
+            if is_to_be_tried_again(release_all(ctx, &analysis).await) {
+                failed.push(analysis);
+            }
+        }
+        pending = failed;
+        let next = if looks_for_left || !pending.is_empty() {
+            timeout(RETRY, gone.next()).await
+        } else {
+            Ok(gone.next().await)
+        };
+        match next {
+            Ok(Some(analysis)) => {
+                let id = id_of(&analysis.metadata);
+                ctx.base.metrics.analyses.forget(&id.namespace, &id.name);
+                ctx.forget_gone();
+                pending.push(analysis);
+            }
+            // Another term has begun to read.
+            Ok(None) => return,
+            Err(_) => {}
         }
     }
-    while let Some(analysis) = gone.next().await {
-        let id = id_of(&analysis.metadata);
-        ctx.base.metrics.analyses.forget(&id.namespace, &id.name);
-        while let Err(failure) = release_all(ctx, &analysis).await {
+}
+
+fn is_to_be_tried_again(result: Result<(), Failure>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(failure) => {
             tracing::warn!("{}; tries again in {RETRY:?}", failure.in_words());
-            sleep(RETRY).await;
+            true
         }
-        ctx.forget_gone();
     }
 }
 

@@ -294,7 +294,10 @@ impl Visit {
             .due()
             .map(|due| unsigned(due.duration_since(ctx.now())).max(WAKE_MIN));
         let again = (refused || forbidden).then_some(RETRY_MAX);
-        due.into_iter().chain(again).min()
+        // Events tell when a Pod becomes available. Should one be missed, no more than a measurement is.
+        let missed =
+            (due.is_none() && self.facts().is_some()).then(|| self.analysis.as_ref().ok().map(|of| of.interval));
+        due.into_iter().chain(again).chain(missed.flatten()).min()
     }
 }
 

@@ -154,6 +154,7 @@ impl Analyses {
                     }
                     inner.by_target.entry(key).or_default().insert(id.name.clone());
                 }
+                inner.saw(object);
                 // Another one of its name: the one before is gone, though no event said so.
                 if let Some(before) = before
                     && before.metadata.uid != object.metadata.uid
@@ -362,6 +363,15 @@ impl Inner {
         match self.written.get(uid) {
             Some(own) if own.older.contains(version) => Arc::clone(&own.written),
             _ => cached,
+        }
+    }
+
+    /// The watch shows the own write, or what came after it: it is needed no more.
+    fn saw(&mut self, object: &StoredAnalysis) {
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        let version = object.metadata.resource_version.as_deref().unwrap_or_default();
+        if self.written.get(uid).is_some_and(|own| !own.older.contains(version)) {
+            self.written.remove(uid);
         }
     }
 
