@@ -37,7 +37,8 @@ const SET: [(&str, &[&str]); 4] = [
          settings.terminatingGrace=2m,settings.orphanGrace=8m,settings.gateGrace=3m,settings.backoffBase=4s,settings.backoffMax=5m,\
          settings.backoffReset=6m,settings.reservationTtl=7s,settings.workloadAccessCheck=false,settings.maxPodWritesInFlight=8,\
          settings.pipelineMetrics=false,settings.legacyTakeover=false,\
-         settings.legacyNamespace=old,settings.legacyGrace=2m,settings.shutdownDelay=9s,settings.logFormat=json",
+         settings.legacyNamespace=old,settings.legacyGrace=2m,settings.shutdownDelay=9s,settings.logFormat=json,\
+         metricsSources.default.url=http://prometheus:9090",
         &[
             "--namespace=ops",
             "--http-addr=[::]:9090",
@@ -74,6 +75,7 @@ const SET: [(&str, &[&str]); 4] = [
             "--legacy-grace=2m",
             "--shutdown-delay=9s",
             "--log-format=json",
+            "--metrics-source=default=/etc/streaming-operator/metrics-sources/default.yaml",
         ],
     ),
     ("webhook.enabled=false", &["--webhook-enabled=false"]),
