@@ -12,8 +12,10 @@ build: ## the release binary: target/release/streaming-operator
 
 .PHONY: generate
 generate: ## write crds/ (and the chart's copy), webhook-config/, docs/reasons.md and docs/rules.md
-	cargo run --quiet --locked -- crd > crds/.new
+	cargo run --quiet --locked -- crd streamingpipelines > crds/.new
 	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
+	cargo run --quiet --locked -- crd rolloutanalyses > crds/.new
+	mv crds/.new crds/streams.sentry.io_rolloutanalyses.yaml
 	cp crds/*.yaml chart/files/crds/
 	cargo run --quiet --locked -- webhook-config > webhook-config/.new
 	mv webhook-config/.new webhook-config/webhooks.yaml

@@ -190,7 +190,7 @@ pub struct MetricStatus {
 pub struct Measurement {
     /// When it was made, RFC 3339.
     pub time: String,
-    /// Its outcome.
+    /// How the measurement ended: Pass, Fail, NoData, Error.
     pub verdict: Outcome,
     /// Value of the worst metric; absent without data.
     #[serde(default, skip_serializing_if = "Option::is_none")]

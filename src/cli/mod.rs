@@ -45,7 +45,7 @@ enum Command {
     /// Runs the operator until SIGTERM or SIGINT.
     Run(Box<run::RunArgs>),
     /// Prints the CustomResourceDefinitions as YAML.
-    Crd,
+    Crd(crd::Args),
     /// Prints the webhook configurations as YAML.
     WebhookConfig(webhook_config::WebhookConfigArgs),
     /// Prints the rules of validation as Markdown.
@@ -70,7 +70,7 @@ enum Command {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::run(&args),
-        Command::Crd => crd::run(),
+        Command::Crd(args) => crd::run(&args),
         Command::WebhookConfig(args) => webhook_config::run(args),
         Command::Rules => rules::run(),
         Command::Render(args) => render::run(&args),

@@ -200,6 +200,8 @@ impl Rights {
             name: name.map(str::to_owned),
             own: false,
         });
+        // Some are needed for more than one thing.
+        let rights: Vec<_> = rights.filter(|right| !self.0.contains(right)).collect();
         self.0.extend(rights);
     }
 }

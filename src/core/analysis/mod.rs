@@ -22,3 +22,6 @@ pub mod hold;
 
 pub mod notices;
 pub mod status;
+
+#[cfg(test)]
+mod fixtures;

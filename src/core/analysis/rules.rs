@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use super::schema;
 use super::variables::{NoVariable, QueryTemplate};
 use crate::api::RolloutAnalysisSpec;
+use crate::api::rollout_analysis::{
+    DURATION, INITIAL_DELAY_RANGE, INTERVAL_RANGE, LIMITS_CROSSED, METRIC_NAME, NO_LIMIT, TARGET_NAME,
+};
 use crate::core::duration::whole_duration;
 use crate::core::names::is_dns_subdomain;
 use crate::core::path::FieldPath;
@@ -53,31 +56,28 @@ pub const ANALYSIS_RULES: &[AnalysisRule] = &[
     AnalysisRule {
         name: "analysis-target",
         asks: "The target has a name that an object can have.",
-        messages: &[NO_NAME],
+        messages: &[TARGET_NAME],
         example: "target: {kind: Deployment, name: Checkout}",
         check: target,
     },
     AnalysisRule {
         name: "measurement-times",
         asks: "`interval` and `initialDelay` are durations in their range.",
-        messages: &[NO_DURATION, "is {value}, must be from {min} to {max}"],
+        messages: &[DURATION, INTERVAL_RANGE, INITIAL_DELAY_RANGE],
         example: "interval: 1s",
         check: times,
     },
     AnalysisRule {
         name: "metric-names",
         asks: "Metrics are named with letters, digits, `-`, `_` and `.`, and no two of them alike.",
-        messages: &[NO_METRIC_NAME, "is the name of another metric: choose another name"],
+        messages: &[METRIC_NAME, "is the name of another metric: choose another name"],
         example: "metrics: [{name: a b, query: up, minValue: 1}]",
         check: metric_names,
     },
     AnalysisRule {
         name: "metric-limits",
         asks: "Each metric has a limit, and a value can lie between its two.",
-        messages: &[
-            NO_LIMIT,
-            "is {value}, must not be above maxValue, which is {value}: no value would hold",
-        ],
+        messages: &[NO_LIMIT, LIMITS_CROSSED],
         example: "metrics: [{name: latency, query: up, minValue: 2, maxValue: 1}]",
         check: limits,
     },
@@ -90,11 +90,6 @@ pub const ANALYSIS_RULES: &[AnalysisRule] = &[
     },
 ];
 
-const NO_NAME: &str = "is no name of an object: at most 253 of a-z, 0-9, - and ., each part between dots beginning and ending \
-                       with a letter or digit";
-const NO_DURATION: &str = "must be a duration of whole hours, minutes and seconds, such as 30s, 1m30s or 1h";
-const NO_METRIC_NAME: &str = "must be of A-Z, a-z, 0-9, -, _ and ., the first and the last a letter or digit";
-const NO_LIMIT: &str = "has no limit: set maxValue, minValue or both";
 const UNCLOSED: &str = "has a $( without its ): write $$( for a literal $(";
 const KNOWN_VARIABLES: &str =
     "there are namespace, name, revision, canaryPods and primaryPods; write $$( for a literal $(";
@@ -137,26 +132,24 @@ fn invalid(path: FieldPath, message: impl Into<String>) -> Finding {
 fn target(object: &Value) -> Vec<Finding> {
     let name = object.pointer("/spec/target/name").and_then(Value::as_str);
     let name = name.filter(|name| !name.is_empty() && !is_dns_subdomain(name));
-    let fault = name.map(|_| invalid(FieldPath::spec("target").key("name"), NO_NAME));
+    let fault = name.map(|_| invalid(FieldPath::spec("target").key("name"), TARGET_NAME));
     fault.into_iter().collect()
 }
 
 fn times(object: &Value) -> Vec<Finding> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let fields = [
-        ("interval", Duration::from_secs(5), "5s"),
-        ("initialDelay", Duration::ZERO, "0s"),
+        ("interval", Duration::from_secs(5), INTERVAL_RANGE),
+        ("initialDelay", Duration::ZERO, INITIAL_DELAY_RANGE),
     ];
-    let found = fields.into_iter().filter_map(|(field, min, min_text)| {
+    let found = fields.into_iter().filter_map(|(field, min, range)| {
         let text = object.get("spec")?.get(field)?.as_str()?;
-        match whole_duration(text) {
-            None => Some(invalid(FieldPath::spec(field), NO_DURATION)),
-            Some(time) if (min..=DAY).contains(&time) => None,
-            Some(_) => {
-                let message = format!("is {text}, must be from {min_text} to 24h");
-                Some(invalid(FieldPath::spec(field), message))
-            }
-        }
+        let fault = match whole_duration(text) {
+            None => DURATION,
+            Some(time) if (min..=DAY).contains(&time) => return None,
+            Some(_) => range,
+        };
+        Some(invalid(FieldPath::spec(field), fault))
     });
     found.collect()
 }
@@ -167,7 +160,7 @@ fn metric_names(object: &Value) -> Vec<Finding> {
         let name = text(metric, "name")?;
         let path = path.key("name");
         if !is_metric_name(name) {
-            return Some(invalid(path, NO_METRIC_NAME));
+            return Some(invalid(path, METRIC_NAME));
         }
         let message = "is the name of another metric: choose another name";
         (!taken.insert(name)).then(|| Finding::of_value(path, FaultKind::Duplicate, message))
@@ -188,8 +181,7 @@ fn limits(object: &Value) -> Vec<Finding> {
             return Some(Finding::of_value(path, FaultKind::Required, NO_LIMIT));
         }
         let (max, min) = (max?.as_f64()?, min?.as_f64()?);
-        let message = || format!("is {min}, must not be above maxValue, which is {max}: no value would hold");
-        (min > max).then(|| invalid(path.key("minValue"), message()))
+        (min > max).then(|| invalid(path.key("minValue"), LIMITS_CROSSED))
     });
     found.collect()
 }
