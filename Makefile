@@ -61,5 +61,5 @@ control-plane: ## build etcd, kube-apiserver, kubectl, kwok, helm ...; the last 
 	@tests/control-plane/build.sh
 
 .PHONY: demo
-demo: ## the product at work on a real API server (KEEP=1 leaves it running)
-	@tests/demo/run.sh
+demo: ## the product at work on a real API server (KEEP=1 leaves it running); ANALYSIS=1: rollouts that a metric holds
+	@tests/demo/$(if $(ANALYSIS),analysis,run).sh
