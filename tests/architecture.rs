@@ -134,6 +134,7 @@ fn no_shell_imports_the_composition_root_or_the_command_line() {
         "telemetry",
         "client.rs",
         "leader.rs",
+        "metrics_sources",
     ] {
         assert_eq!(
             lines_with(shell, &["crate::operator", "crate::cli"]),

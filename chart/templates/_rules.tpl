@@ -17,7 +17,7 @@
 # The start goes on only when our own kind is known to the API server.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
-  resourceNames: [streamingpipelines.streams.sentry.io]
+  resourceNames: [streamingpipelines.streams.sentry.io, rolloutanalyses.streams.sentry.io]
   verbs: [get]
 {{- if include "streaming-operator.webhookEnabled" . }}
 # The authority that signs our certificate is written into these two, and put back when something strips it.
@@ -55,6 +55,25 @@
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+- apiGroups: [streams.sentry.io]
+  resources: [rolloutanalyses]
+  verbs: [get, list, watch]
+- apiGroups: [streams.sentry.io]
+  resources: [rolloutanalyses/status]
+  verbs: [update]
+{{- if ne (toString (.Values.settings).deploymentTargets) "false" }}
+# A RolloutAnalysis may hold a Deployment: spec.paused is all that is written. Which Pods are of which template, its
+# ReplicaSets say.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, patch]
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
+{{- end }}
   {{- else }}
   verbs: [list, watch]
   {{- end }}

@@ -64,6 +64,29 @@ pub struct RolloutAnalysisStatus {
     #[schemars(with = "String")]
     pub resumed_at: Option<String>,
 
+    /// Revision whose pause a person lifted; this analysis does not pause it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub resumed_revision: Option<String>,
+
+    /// Whether the rollout of the target's revision has ended. From then on the verdict stays, and nothing is paused.
+    #[serde(default)]
+    pub rollout_ended: bool,
+
+    /// Failing measurements in a row; those without data, and those that got no answer, neither count nor end it.
+    #[serde(default)]
+    pub failing_in_a_row: i32,
+
+    /// What failed the target's revision; absent while its verdict is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AnalysisFailure")]
+    pub failed: Option<AnalysisFailure>,
+
+    /// The Deployment that is held at spec.paused by this analysis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "HeldDeployment")]
+    pub held: Option<HeldDeployment>,
+
     /// Last value of the metric that is worst, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -113,6 +136,26 @@ pub enum Outcome {
     Error,
 }
 
+/// What failed a revision.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct AnalysisFailure {
+    /// When it failed, RFC 3339.
+    pub time: String,
+    /// The metric with its value and its limit.
+    pub message: String,
+}
+
+/// A Deployment that is held.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct HeldDeployment {
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// Revision (SHA-256 of spec.template) that is held.
+    pub revision: String,
+}
+
 /// What was last seen of a metric.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -128,7 +171,7 @@ pub struct MetricStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub limit: Option<String>,
-    /// The series of the last answer by their labels, the worst first; at most 10.
+    /// The series of the last answer by their labels, the worst first, the others by their names; at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]
     pub series: Vec<String>,

@@ -80,6 +80,9 @@ pub const FIELD_MANAGER: &str = "streaming-operator";
 pub const FIELD_MANAGER_CA: &str = "streaming-operator-ca";
 /// Field manager of what is written to Deployments of the Python operator, whose own is [`FIELD_MANAGER`] too.
 pub const FIELD_MANAGER_LEGACY: &str = "streaming-operator-migration";
+/// What the field manager with which an analysis holds a Deployment begins with; its uid follows. One for each analysis, so
+/// that the API server counts who holds.
+pub const FIELD_MANAGER_ANALYSIS_PREFIX: &str = "streaming-operator/ra-";
 /// `reportingController` of our Events.
 pub const EVENT_REPORTER: &str = "streaming-operator";
 

@@ -23,12 +23,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::analyses::{AnalysisContext, AskSources};
 use crate::api::meta::EVENT_REPORTER;
-use crate::caches::{Pipelines, Triggers};
+use crate::caches::{Analyses, Pipelines, Triggers};
 use crate::certs::{self, ServingCertificate};
 use crate::client;
 use crate::controller::{self, Clock, Context, World};
 use crate::leader::{self, LeaseSettings, WriteGate};
+use crate::metrics_sources::Sources;
 use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, open_files, probes, tls};
 use crate::telemetry::Metrics;
 use crate::webhook::authorizer::{Authorizer, Times};
@@ -140,13 +142,13 @@ impl Operator {
             Err(error) => return Ending::Unusable(format!("the way to the API server cannot be used: {error}")),
         };
         let rights = start::Rights::of(&self.settings, &self.namespace);
-        match told.run_until_cancelled(start::check(&reads, &rights)).await {
+        let kinds = match told.run_until_cancelled(start::check(&reads, &rights)).await {
             None => return Ending::Stopped,
             Some(Err(faults)) => return Ending::Refused(faults),
-            Some(Ok(())) => {}
-        }
+            Some(Ok(kinds)) => kinds,
+        };
         self.readiness.met(Need::Running);
-        let parts = match self.start(&reads, &writes, gate) {
+        let parts = match self.start(&reads, &writes, gate, kinds) {
             Ok(parts) => parts,
             Err(ending) => return ending,
         };
@@ -171,7 +173,13 @@ impl Operator {
     }
 
     /// Starts everything that needs the API server.
-    fn start(&mut self, reads: &Client, writes: &Client, gate: WriteGate) -> Result<Parts, Ending> {
+    fn start(
+        &mut self,
+        reads: &Client,
+        writes: &Client,
+        gate: WriteGate,
+        kinds: start::Kinds,
+    ) -> Result<Parts, Ending> {
         let (leads_sender, leads) = watch::channel(self.settings.lease.is_none());
         let election = self.election(reads, gate, leads_sender);
         let triggers = Triggers::new(self.metrics.clone());
@@ -181,16 +189,25 @@ impl Operator {
             workload_namespace.map(str::to_owned),
             reservation_ttl.unwrap_or_default(),
         ));
-        let observed = Arc::clone(&names);
+        let analyses = match kinds {
+            start::Kinds::All => Analyses::new(&self.settings.watch_namespaces, triggers.clone()),
+            start::Kinds::WithoutAnalyses => Analyses::none(triggers.clone()),
+        };
+        let (observed, targets) = (Arc::clone(&names), analyses.clone());
         let pipelines = Pipelines::new(
             &self.settings.watch_namespaces,
             workload_namespace,
             triggers.clone(),
-            move |event| observed.observe(event),
+            move |event| {
+                observed.observe(event);
+                targets.saw_pipeline(event);
+            },
         );
         let mut watches = vec![Task::spawn(|stop| pipelines.clone().run(reads.clone(), stop))];
         let mut synced = vec![pipelines.synced()];
         let (passes_sender, passes) = watch::channel(false);
+        let sources = Sources::new(self.settings.metrics_sources.clone(), self.metrics.clone());
+        let sources = sources.map_err(|faults| Ending::Unusable(faults.join("; ")))?;
         let terms = self.settings.controller_enabled.then(|| {
             let namespaces = &self.settings.watch_namespaces;
             let world = World::new(pipelines.clone(), triggers.clone(), namespaces, workload_namespace);
@@ -199,7 +216,13 @@ impl Operator {
             watches.push(Task::spawn(|stop| {
                 controller::watch(reads.clone(), Arc::clone(&world), stop)
             }));
-            let context = Arc::new(self.context(writes, pipelines, world, triggers));
+            if matches!(kinds, start::Kinds::All) {
+                synced.push(analyses.synced());
+                watches.push(Task::spawn(|stop| analyses.clone().run(reads.clone(), stop)));
+            }
+            let context = Arc::new(self.context(writes, pipelines, analyses, world, triggers));
+            let sources = AskSources::of(sources);
+            let context = Arc::new(AnalysisContext::new(context, sources, self.settings.deployment_targets));
             Task::spawn(|stop| term::terms(context, leads.clone(), passes_sender, stop))
         });
         let admission = self.admission(reads, writes, &leads, names)?;
@@ -235,7 +258,14 @@ impl Operator {
         Task::spawn(|stop| leader::run(client, settings, gate, leads, metrics, stop))
     }
 
-    fn context(&self, client: &Client, pipelines: Pipelines, world: Arc<World>, triggers: Triggers) -> Context {
+    fn context(
+        &self,
+        client: &Client,
+        pipelines: Pipelines,
+        analyses: Analyses,
+        world: Arc<World>,
+        triggers: Triggers,
+    ) -> Context {
         let reporter = Reporter {
             controller: EVENT_REPORTER.to_owned(),
             instance: Some(hostname()),
@@ -243,6 +273,7 @@ impl Operator {
         Context {
             client: client.clone(),
             pipelines,
+            analyses,
             world,
             triggers,
             settings: self.settings.pipelines,

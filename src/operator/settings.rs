@@ -10,6 +10,7 @@ use crate::certs::due::Policy;
 use crate::certs::{Mounted, SelfMade, Source};
 use crate::controller::legacy::LegacySettings;
 use crate::core;
+use crate::metrics_sources::SourceSettings;
 use crate::telemetry::LogFormat;
 
 /// What a run is told.
@@ -35,6 +36,10 @@ pub struct Settings {
     pub legacy: LegacySettings,
     /// Most Pod writes at once, 1 to 10,000.
     pub max_pod_writes_in_flight: usize,
+    /// The Prometheus servers that analyses may ask.
+    pub metrics_sources: Vec<SourceSettings>,
+    /// Whether analyses may have Deployments as targets.
+    pub deployment_targets: bool,
     /// Whether there are metrics with names of pipelines.
     pub pipeline_metrics: bool,
     /// Form of the log.

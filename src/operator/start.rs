@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::settings::{Certificate, Settings};
 use crate::api::manifests::is_established;
-use crate::api::meta::{GROUP, PLURAL};
+use crate::api::meta::{ANALYSIS_PLURAL, GROUP, PLURAL};
 use crate::certs::secret::SECRET_NAME;
 use crate::client::in_words;
 
@@ -29,6 +29,15 @@ const QUESTIONS_AT_ONCE: usize = 8;
 /// Everything that the operator does to the API server.
 #[derive(Debug)]
 pub(super) struct Rights(Vec<Right>);
+
+/// Which of our kinds the API server knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kinds {
+    /// All of them.
+    All,
+    /// Pipelines alone, as an earlier release installed them. There are no analyses then.
+    WithoutAnalyses,
+}
 
 /// One verb on one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +71,11 @@ impl fmt::Display for Right {
 }
 
 impl Right {
+    /// Whether analyses alone need it.
+    fn is_for_analyses(&self) -> bool {
+        self.resource.starts_with(ANALYSIS_PLURAL)
+    }
+
     /// Which role of the chart grants it.
     fn role(&self) -> String {
         match &self.namespace {
@@ -93,6 +107,13 @@ impl Rights {
                 let verbs = ["get", "list", "watch", "create", "patch", "delete"];
                 rights.add("apps", "controllerrevisions", &verbs, *place, None);
                 rights.add("events.k8s.io", "events", &["create", "patch"], *place, None);
+                rights.add(GROUP, ANALYSIS_PLURAL, &["get", "list", "watch"], *place, None);
+                rights.add(GROUP, "rolloutanalyses/status", &["update"], *place, None);
+                if settings.deployment_targets {
+                    rights.add("apps", "deployments", &["get", "list", "watch", "patch"], *place, None);
+                    rights.add("apps", "replicasets", &["list"], *place, None);
+                    rights.add("", "pods", &["list"], *place, None);
+                }
             }
             let workloads = match &settings.workload_namespace {
                 Some(namespace) => vec![Some(namespace.as_str())],
@@ -179,17 +200,27 @@ impl Rights {
             name: name.map(str::to_owned),
             own: false,
         });
+        // Some are needed for more than one thing.
+        let rights: Vec<_> = rights.filter(|right| !self.0.contains(right)).collect();
         self.0.extend(rights);
     }
 }
 
 /// Waits for the API server; then says everything that is missing, each with what to do.
-pub(super) async fn check(client: &Client, rights: &Rights) -> Result<(), Vec<String>> {
+pub(super) async fn check(client: &Client, rights: &Rights) -> Result<Kinds, Vec<String>> {
     let mut told = false;
     loop {
         match timeout(ANSWER, ask(client, rights)).await {
-            Ok(Ok(faults)) if faults.is_empty() => return Ok(()),
-            Ok(Ok(faults)) => return Err(faults),
+            Ok(Ok((kinds, faults))) if faults.is_empty() => {
+                if kinds == Kinds::WithoutAnalyses {
+                    tracing::warn!(
+                        "the CustomResourceDefinition of RolloutAnalysis is not there: there are no analyses, and a gate that \
+                         requires one stays shut. `streaming-operator crd | kubectl apply -f -` makes it; then restart the operator"
+                    );
+                }
+                return Ok(kinds);
+            }
+            Ok(Ok((_, faults))) => return Err(faults),
             Ok(Err(error)) => wait_for_it(&in_words(&error), &mut told),
             Err(_) => wait_for_it("no answer in time", &mut told),
         }
@@ -204,19 +235,29 @@ fn wait_for_it(why: &str, told: &mut bool) {
 }
 
 /// What is missing; fails when the API server cannot say.
-async fn ask(client: &Client, rights: &Rights) -> Result<Vec<String>, kube::Error> {
+async fn ask(client: &Client, rights: &Rights) -> Result<(Kinds, Vec<String>), kube::Error> {
     let mut faults = Vec::new();
-    faults.extend(missing_kind(client).await?);
-    let answers = stream::iter(&rights.0).map(|right| is_granted(client, right));
+    faults.extend(missing_kind(client, PLURAL).await?.map(Missing::in_words));
+    let kinds = match missing_kind(client, ANALYSIS_PLURAL).await? {
+        None => Kinds::All,
+        Some(Missing::Kind(_)) => Kinds::WithoutAnalyses,
+        Some(other) => {
+            faults.push(other.in_words());
+            Kinds::All
+        }
+    };
+    let used = |right: &&Right| kinds == Kinds::All || !right.is_for_analyses();
+    let rights: Vec<&Right> = rights.0.iter().filter(used).collect();
+    let answers = stream::iter(rights.iter().copied()).map(|right| is_granted(client, right));
     let answers: Vec<_> = answers.buffered(QUESTIONS_AT_ONCE).collect().await;
     let mut missing = Vec::new();
-    for (right, granted) in rights.0.iter().zip(answers) {
+    for (right, granted) in rights.into_iter().zip(answers) {
         if !granted? {
             missing.push(right);
         }
     }
     faults.extend(not_granted(&missing));
-    Ok(faults)
+    Ok((kinds, faults))
 }
 
 /// One fault for each role of the chart that would grant what is missing.
@@ -235,31 +276,50 @@ fn not_granted(missing: &[&Right]) -> Vec<String> {
     by_role.into_iter().map(fault).collect()
 }
 
-/// Why our kind is not there, if it is not.
-async fn missing_kind(client: &Client) -> Result<Option<String>, kube::Error> {
-    let name = format!("{PLURAL}.{GROUP}");
+/// Why one of our kinds is not there.
+enum Missing {
+    /// It has no CustomResourceDefinition of this name.
+    Kind(String),
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl Missing {
+    fn in_words(self) -> String {
+        match self {
+            Self::Kind(name) => format!(
+                "the CustomResourceDefinition {name} is not there: `streaming-operator crd | kubectl apply -f -` makes it"
+            ),
+            Self::Other(words) => words,
+        }
+    }
+}
+
+/// Why the kind of that plural is not there, if it is not.
+async fn missing_kind(client: &Client, plural: &str) -> Result<Option<Missing>, kube::Error> {
+    let name = format!("{plural}.{GROUP}");
     let crd = match Api::<CustomResourceDefinition>::all(client.clone())
         .get_opt(&name)
         .await
     {
         Ok(crd) => crd,
         Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403) => {
-            return Ok(Some(format!(
+            return Ok(Some(Missing::Other(format!(
                 "the API server does not grant: get customresourcedefinitions.apiextensions.k8s.io {name} ({}). The \
                  ClusterRole {} of the chart does (chart/templates/rbac.yaml): bind it to this account",
                 status.message,
                 super::NAME
-            )));
+            ))));
         }
         Err(error) => return Err(error),
     };
     let Some(crd) = crd else {
-        return Ok(Some(format!(
-            "the CustomResourceDefinition {name} is not there: `streaming-operator crd | kubectl apply -f -` makes it"
-        )));
+        return Ok(Some(Missing::Kind(name)));
     };
     Ok((!is_established(&crd)).then(|| {
-        format!("the CustomResourceDefinition {name} is not Established: `kubectl describe crd {name}` says why")
+        Missing::Other(format!(
+            "the CustomResourceDefinition {name} is not Established: `kubectl describe crd {name}` says why"
+        ))
     }))
 }
 

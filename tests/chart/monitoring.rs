@@ -121,6 +121,7 @@ fn the_alerts_ask_for_metrics_and_labels_that_there_are() {
             "StreamingPipelineStalled",
             "StreamingPipelinePausedTooLong",
             "StreamingPipelineAwaitingAnalysis",
+            "RolloutAnalysisMetricsUnavailable",
             "StreamingOperatorMetricsUnavailable",
             "StreamingOperatorNoLeader",
             "StreamingOperatorCertificateExpires",

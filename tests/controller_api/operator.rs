@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::client::ClientBuilder;
 use kube::runtime::events::{Recorder, Reporter};
 use serde_json::{Value, json};
-use streaming_operator::caches::{Pipelines, Triggers};
+use streaming_operator::caches::{Analyses, Pipelines, Triggers};
 use streaming_operator::client::Gated;
 use streaming_operator::controller::legacy::{LegacyRights, LegacySettings};
 use streaming_operator::controller::namespaces::Namespaces;
@@ -60,6 +60,7 @@ impl Operator {
         let context = Arc::new(Context {
             client: client.clone(),
             pipelines: pipelines.clone(),
+            analyses: Analyses::none(triggers.clone()),
             world: Arc::clone(&world),
             triggers,
             settings: Settings::default(),

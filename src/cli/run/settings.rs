@@ -14,6 +14,7 @@ use crate::certs::due::Policy;
 use crate::controller::legacy::LegacySettings;
 use crate::core::duration::go_duration;
 use crate::core::names::is_dns_label;
+use crate::metrics_sources::{self, SourceSettings};
 use crate::operator::{Certificate, LeaseTimes, Settings, WebhookSettings};
 use crate::telemetry::LogFormat;
 
@@ -42,6 +43,8 @@ pub(super) fn read(args: &RunArgs) -> Result<Settings, Vec<String>> {
             namespace: faults.namespace("--legacy-namespace", args.legacy_namespace.as_deref()),
         },
         max_pod_writes_in_flight: faults.positive("--max-pod-writes-in-flight", &args.max_pod_writes_in_flight),
+        metrics_sources: faults.metrics_sources(&args.metrics_source),
+        deployment_targets: faults.boolean("--deployment-targets", &args.deployment_targets),
         pipeline_metrics: faults.boolean("--pipeline-metrics", &args.pipeline_metrics),
         log_format: faults.log_format(&args.log_format),
         webhook,
@@ -131,6 +134,16 @@ impl Faults {
             .filter_map(|name| self.namespace("--watch-namespace", Some(name)))
             .collect();
         names.into_iter().collect()
+    }
+
+    fn metrics_sources(&mut self, sources: &[String]) -> Vec<SourceSettings> {
+        let read = metrics_sources::file::read(sources);
+        read.unwrap_or_else(|faults| {
+            for fault in faults {
+                self.add("--metrics-source", &fault);
+            }
+            Vec::new()
+        })
     }
 
     fn log_format(&mut self, text: &str) -> LogFormat {

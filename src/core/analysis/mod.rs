@@ -10,3 +10,21 @@ pub mod rules;
 mod schema;
 pub mod valid;
 pub mod variables;
+
+pub mod judge;
+pub mod target;
+
+pub mod deployment;
+pub mod pipeline;
+
+pub mod run;
+pub mod schedule;
+
+pub mod gate;
+pub mod hold;
+
+pub mod notices;
+pub mod status;
+
+#[cfg(test)]
+mod fixtures;

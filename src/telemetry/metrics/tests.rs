@@ -24,6 +24,7 @@ fn used(pipeline_metrics: bool) -> String {
     metrics.orphans(&BTreeMap::from([(OrphanFinding::Unnamed, 2)]));
     metrics.orphan_removed();
     metrics.certificate_expiry(CertificateRole::Leaf, 1_800_000_000);
+    metrics.source_request("default", SourceOutcome::Answered, Duration::from_millis(20));
     metrics.pipeline("ingest", "checkout", figures(3));
     metrics.pipeline("ingest", "billing", figures(1));
     metrics.exposition().expect("text")
@@ -56,6 +57,8 @@ fn every_metric_has_its_name_and_a_help_text() {
         "streaming_operator_build",
         "streaming_operator_certificate_expiry_timestamp_seconds",
         "streaming_operator_leader",
+        "streaming_operator_metrics_source_request_duration_seconds",
+        "streaming_operator_metrics_source_requests",
         "streaming_operator_orphans",
         "streaming_operator_orphans_removed",
         "streaming_operator_pipeline_replicas",
@@ -91,6 +94,8 @@ fn each_sample_stands_under_the_name_people_alert_on() {
         r#"streaming_operator_orphans{finding="orphan"} 0"#,
         "streaming_operator_orphans_removed_total 1",
         r#"streaming_operator_certificate_expiry_timestamp_seconds{role="leaf"} 1800000000"#,
+        r#"streaming_operator_metrics_source_requests_total{source="default",outcome="answered"} 1"#,
+        r#"streaming_operator_metrics_source_request_duration_seconds_count{source="default"} 1"#,
         r#"streaming_operator_build_info{version="0.1.0",commit="abc1234"} 1"#,
         r#"streaming_operator_pipeline_replicas{namespace="ingest",name="checkout",state="desired"} 3"#,
     ] {
@@ -123,6 +128,7 @@ fn no_label_names_an_object_once_the_gauges_of_pipelines_are_off() {
         "resource",
         "result",
         "role",
+        "source",
         "verb",
         "verdict",
         "version",

@@ -151,3 +151,15 @@ fn a_half_can_be_switched_off() {
     let settings = settings.expect("settings");
     assert!(settings.webhook.is_none() && settings.lease.is_none() && settings.controller_enabled);
 }
+
+#[test]
+fn faults_of_metrics_sources_are_told_beside_the_others() {
+    let faults = settings(&["--metrics-source=default", "--log-format=xml"]).expect_err("faults");
+    assert_eq!(
+        faults,
+        [
+            "--metrics-source must be NAME=FILE, not \"default\"",
+            "--log-format must be text or json, not \"xml\"",
+        ]
+    );
+}
