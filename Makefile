@@ -45,7 +45,7 @@ test: ## all tests (real API servers included)
 	tests/run.sh
 
 .PHONY: soak
-soak: ## longer runs of the same tests: ONLY=core|idle|model|rollouts|ha|races|crash|migration
+soak: ## longer runs of the same tests: ONLY=analyses|core|idle|model|rollouts|ha|races|crash|migration
 	@tests/soak.sh $(ONLY)
 
 .PHONY: bench
