@@ -97,17 +97,9 @@ pub(super) fn run(args: &Args) -> ExitCode {
     }
     let input = input::read(&args.files);
     input.report_of_analyses(&args.files);
-    let mut answer = if input.problems.is_empty() && !input.analyses.is_empty() {
-        Answer::Holds
-    } else {
-        Answer::Usage
-    };
-    let (valid, faulty) = valid(&input.analyses);
-    if faulty {
-        answer = answer.max(Answer::No);
-    }
-    let sources = match sources(args, &valid) {
-        Ok(sources) => sources,
+    let is_read = input.problems.is_empty() && !input.analyses.is_empty();
+    let (entries, answer) = match answers(args, &input.analyses) {
+        Ok(answers) => answers,
         Err(faults) => {
             for fault in faults {
                 eprintln!("streaming-operator: {fault}");
@@ -115,8 +107,23 @@ pub(super) fn run(args: &Args) -> ExitCode {
             return Answer::Usage.code();
         }
     };
+    let answer = answer.max(if is_read { Answer::Holds } else { Answer::Usage });
+    let text = match args.output {
+        Output::Text => report::text(&entries),
+        Output::Json => report::json(entries, answer == Answer::Holds),
+    };
+    let mut out = std::io::stdout().lock();
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    super::after_printing(printed, answer.code())
+}
+
+/// What came back for each analysis that could be asked about, and the answer to the whole; what could not is told on
+/// stderr. Fails with everything for which nothing can be asked.
+fn answers(args: &Args, documents: &[Document]) -> Result<(Vec<Entry>, Answer), Vec<String>> {
+    let (valid, mut answer) = valid(documents);
+    let sources = sources(args, &valid)?;
     let mut resolver = Resolver::new(&args.variables, args.workload_namespace.get());
-    let (mut entries, mut resolved) = (Vec::new(), Vec::new());
+    let mut resolved = Vec::new();
     for (document, analysis) in &valid {
         match resolver.resolve(document.object_namespace(), analysis) {
             Ok(queries) => resolved.push((*document, analysis, queries)),
@@ -127,32 +134,17 @@ pub(super) fn run(args: &Args) -> ExitCode {
             }
         }
     }
-    match ask(&sources, &resolved) {
-        Ok(answers) => {
-            for ((document, analysis, queries), answers) in resolved.iter().zip(answers) {
-                entries.push(Entry::new(
-                    document,
-                    analysis,
-                    &queries.namespace,
-                    &queries.revision,
-                    answers,
-                ));
-            }
-        }
-        Err(error) => {
-            eprintln!("streaming-operator: cannot start its threads: {error}");
-            return Answer::Usage.code();
-        }
-    }
+    let asked = ask(&sources, &resolved).map_err(|error| vec![format!("cannot start its threads: {error}")])?;
+    let entries: Vec<Entry> = resolved
+        .iter()
+        .zip(asked)
+        .map(|((document, analysis, queries), asked)| {
+            Entry::new(document, analysis, &queries.namespace, queries.revision.clone(), asked)
+        })
+        .collect();
     let metrics = entries.iter().flat_map(|entry| &entry.metrics);
-    let answer = metrics.map(|metric| answer_of(metric)).fold(answer, Ord::max);
-    let text = match args.output {
-        Output::Text => report::text(&entries),
-        Output::Json => report::json(entries, answer == Answer::Holds),
-    };
-    let mut out = std::io::stdout().lock();
-    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    super::after_printing(printed, answer.code())
+    let answer = metrics.map(answer_of).fold(answer, Ord::max);
+    Ok((entries, answer))
 }
 
 fn answer_of(metric: &MetricEntry) -> Answer {
@@ -165,9 +157,9 @@ fn answer_of(metric: &MetricEntry) -> Answer {
     }
 }
 
-/// The analyses without faults, and whether there are others, whose faults are told.
-fn valid(documents: &[Document]) -> (Vec<(&Document, ValidAnalysis)>, bool) {
-    let (mut valid, mut faulty) = (Vec::new(), false);
+/// The analyses without faults; the faults of others are told.
+fn valid(documents: &[Document]) -> (Vec<(&Document, ValidAnalysis)>, Answer) {
+    let (mut valid, mut answer) = (Vec::new(), Answer::Holds);
     for document in documents {
         let faults = match document.spec::<RolloutAnalysisSpec>() {
             Ok(spec) => match ValidAnalysis::parse(&spec) {
@@ -182,13 +174,13 @@ fn valid(documents: &[Document]) -> (Vec<(&Document, ValidAnalysis)>, bool) {
             },
             Err(fault) => vec![fault],
         };
-        faulty = true;
+        answer = Answer::No;
         for (path, message) in faults {
             let line = document.line_of(&path);
             eprintln!("{}:{line}: {}: {path}: {message}", document.place.file, document.name());
         }
     }
-    (valid, faulty)
+    (valid, answer)
 }
 
 /// The sources that are asked.

@@ -74,7 +74,7 @@ impl Entry {
         document: &Document,
         analysis: &ValidAnalysis,
         namespace: &str,
-        revision: &Option<String>,
+        revision: Option<String>,
         answers: Vec<Asked>,
     ) -> Self {
         let metrics = analysis.metrics.iter().zip(answers);
@@ -84,7 +84,7 @@ impl Entry {
             namespace: namespace.to_owned(),
             name: document.name().to_owned(),
             target: analysis.target.clone(),
-            revision: revision.clone(),
+            revision,
             metrics: metrics.map(|(metric, asked)| MetricEntry::new(metric, asked)).collect(),
         }
     }
