@@ -80,11 +80,12 @@ async fn pass(ctx: &AnalysisContext, stored: Arc<StoredAnalysis>) -> Result<Opti
     let written = visit.write(ctx).await;
     report::happened(ctx, &visit, &before).await;
     report::figures(ctx, &visit);
+    let wake = visit.wake(ctx, &measurement);
     visit.keep(ctx);
     if written? == Written::Superseded {
         return Ok(Some(WAKE_MIN));
     }
-    Ok(visit.wake(ctx, &measurement))
+    Ok(wake)
 }
 
 impl Visit {
@@ -275,9 +276,11 @@ impl Visit {
     }
 
     /// Remembers what the next pass goes on from.
-    fn keep(&mut self, ctx: &AnalysisContext) {
-        let mut memory = std::mem::take(&mut self.memory);
-        memory.run = Some(std::mem::take(&mut self.run));
+    fn keep(self, ctx: &AnalysisContext) {
+        let memory = Memory {
+            run: Some(self.run),
+            ..self.memory
+        };
         ctx.remember(&self.uid, memory);
     }
 
