@@ -155,6 +155,8 @@ const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
     ("cli/render.rs", "prints what is rendered"),
     ("cli/rules.rs", "lets the webhook refuse a review without an object"),
     ("cli/yaml.rs", "prints any object"),
+    ("core/analysis/admission.rs", "looks into the user's objects"),
+    ("core/analysis/defaults.rs", "fields our types do not know must survive"),
     ("core/analysis/rules.rs", "looks into the user's objects"),
     ("core/analysis/schema.rs", "looks into the user's objects"),
     ("core/compose", "puts the user's templates and ours together"),

@@ -25,8 +25,10 @@
   resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
   verbs: [get, list, watch, patch]
-{{- if and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
-# May the user who has a pipeline's Pods run in another namespace run Pods there?
+{{- $pods := and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
+{{- if or $pods (ne (toString (.Values.settings).deploymentTargets) "false") }}
+# May the user who has a pipeline's Pods run in another namespace run Pods there? May the one who makes a Deployment the
+# target of an analysis, which can pause it, patch it?
 - apiGroups: [authorization.k8s.io]
   resources: [subjectaccessreviews]
   verbs: [create]

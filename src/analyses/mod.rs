@@ -9,6 +9,7 @@
 pub mod context;
 pub mod deployments;
 mod measure;
+mod once;
 mod pass;
 mod report;
 mod run;
@@ -16,4 +17,5 @@ mod status_write;
 mod target;
 
 pub use context::{AnalysisContext, AskSources};
+pub use once::{TargetNames, look_once};
 pub use run::lead;

@@ -21,7 +21,7 @@ use crate::core::observed::{NamespaceState, PipelineFacts};
 use crate::core::plan::{Bases, Wanted};
 
 /// Pods that still run, or will.
-const LIVE_PODS: &str = "status.phase!=Failed,status.phase!=Succeeded";
+pub(super) const LIVE_PODS: &str = "status.phase!=Failed,status.phase!=Succeeded";
 
 /// What was seen of a target.
 pub(super) struct Seen {
@@ -122,6 +122,6 @@ pub(super) async fn get(
 }
 
 /// What cannot be selected by is left out: then more is listed, and owners are compared anyway.
-fn selector(selector: &LabelSelector) -> Selector {
+pub(super) fn selector(selector: &LabelSelector) -> Selector {
     Selector::try_from(selector.clone()).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ mod judge;
 mod namespace;
 mod orphans;
 mod plan;
+mod query;
 mod reasons;
 mod render;
 mod rules;
@@ -55,6 +56,8 @@ enum Command {
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),
+    /// Asks the queries of analyses in files once, and shows what comes back against their limits.
+    Query(query::Args),
     /// Lists Pods and ConfigMaps whose pipeline is gone, and removes them.
     Orphans(orphans::Args),
     /// Prints what each reason in a status or an Event means and what to do about it, as Markdown.
@@ -73,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Query(args) => query::run(&args),
         Command::Orphans(args) => orphans::run(&args),
         Command::Reasons => reasons::run(),
     }

@@ -317,13 +317,16 @@ impl Operator {
             webhook_config_name: settings.config_name.clone(),
         };
         // A follower serves admission too, so this client has no gate.
-        let authorizer = self.settings.guarded_namespace().map(|namespace| {
-            let namespace = namespace.to_owned();
-            Arc::new(Authorizer::new(reads.clone(), namespace, Times::default()))
-        });
+        let authorizer = self
+            .settings
+            .guarded()
+            .map(|guarded| Arc::new(Authorizer::new(reads.clone(), guarded, Times::default())));
+        let sources = self.settings.metrics_sources.iter();
+        let sources = sources.map(|source| source.name.clone()).collect();
         let routes = webhook::router(webhook::Deps {
             names,
             authorizer,
+            metrics_sources: Arc::new(sources),
             metrics: self.metrics.clone(),
             limits: WorkLimits::default(),
         });

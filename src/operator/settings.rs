@@ -12,6 +12,7 @@ use crate::controller::legacy::LegacySettings;
 use crate::core;
 use crate::metrics_sources::SourceSettings;
 use crate::telemetry::LogFormat;
+use crate::webhook::access::Guarded;
 
 /// What a run is told.
 #[derive(Clone, Debug)]
@@ -89,12 +90,15 @@ impl Settings {
         self.watch_namespaces.is_empty() || self.watch_namespaces.iter().any(|name| name == namespace)
     }
 
-    /// The namespace in which users must be allowed to create Pods; `None`: nobody is asked about.
-    pub(super) fn guarded_namespace(&self) -> Option<&str> {
+    /// Which rights of users are asked about at admission; `None`: none is.
+    pub(super) fn guarded(&self) -> Option<Guarded> {
         let webhook = self.webhook.as_ref()?;
-        self.workload_namespace
-            .as_deref()
-            .filter(|_| webhook.workload_access_check)
+        let workload_namespace = self.workload_namespace.clone();
+        let guarded = Guarded {
+            workload_namespace: workload_namespace.filter(|_| webhook.workload_access_check),
+            deployments: self.deployment_targets,
+        };
+        (guarded != Guarded::default()).then_some(guarded)
     }
 }
 

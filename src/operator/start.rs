@@ -151,7 +151,7 @@ impl Rights {
                 let name = Some(webhook.config_name.as_str());
                 rights.add("admissionregistration.k8s.io", resource, &verbs, None, name);
             }
-            if settings.guarded_namespace().is_some() {
+            if settings.guarded().is_some() {
                 rights.add("authorization.k8s.io", "subjectaccessreviews", &["create"], None, None);
             }
         }

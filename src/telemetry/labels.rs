@@ -128,6 +128,8 @@ label_values! {
     AdmissionKind {
         /// A pipeline.
         StreamingPipeline = "StreamingPipeline",
+        /// An analysis.
+        RolloutAnalysis = "RolloutAnalysis",
         /// Another kind, which is refused, or a review that could not be read.
         Other = "other",
     }

@@ -12,6 +12,7 @@ mod flags;
 mod helm;
 mod life;
 mod manifests;
+mod metrics_sources;
 mod monitoring;
 mod rendering;
 mod replica;

@@ -10,5 +10,6 @@
 
 mod bed;
 mod faults;
+mod query;
 mod secrets;
 mod values;

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::api::meta;
@@ -29,18 +30,20 @@ pub(super) struct Input {
     pub(super) documents: Vec<Document>,
     /// What could not be read.
     pub(super) problems: Vec<Problem>,
-    /// Documents of other kinds.
+    /// The analyses, likewise.
+    pub(super) analyses: Vec<Document>,
+    /// Documents of other kinds than pipelines.
     pub(super) skipped: Vec<Skipped>,
     /// The namespace of documents that name none.
     namespace: String,
 }
 
-/// A StreamingPipeline in a file.
+/// A StreamingPipeline or a RolloutAnalysis in a file.
 #[derive(Debug)]
 pub(super) struct Document {
     /// Where it stands.
     pub(super) place: Place,
-    /// The object, without defaults, but with a namespace when it names none.
+    /// The object, without defaults; a pipeline has a namespace, even when its manifest names none.
     pub(super) object: Value,
     /// Keys that occur twice in one object, each with its path.
     pub(super) duplicate_keys: Vec<String>,
@@ -83,6 +86,25 @@ impl Document {
     /// `metadata.namespace`.
     pub(super) fn namespace(&self) -> &str {
         self.metadata("namespace").unwrap_or("default")
+    }
+
+    /// The namespace that it names, if it does.
+    pub(super) fn object_namespace(&self) -> Option<&str> {
+        self.metadata("namespace").filter(|namespace| !namespace.is_empty())
+    }
+
+    /// Its spec as a type; fails with the path of what cannot be read, and why.
+    pub(super) fn spec<T: DeserializeOwned>(&self) -> Result<T, (String, String)> {
+        let spec = self.object.get("spec").unwrap_or(&Value::Null);
+        serde_path_to_error::deserialize(spec).map_err(|error| {
+            let path = FieldPath::from(error.path()).to_string();
+            let path = if path.is_empty() {
+                "spec".to_owned()
+            } else {
+                format!("spec.{path}")
+            };
+            (path, error.into_inner().to_string())
+        })
     }
 
     /// `metadata.name`, or what a name would be generated from; may be empty.
@@ -239,6 +261,19 @@ impl Input {
                     lines,
                 });
             }
+            (meta::API_VERSION, meta::ANALYSIS_KIND) => {
+                self.skipped.push(Skipped {
+                    place: place.clone(),
+                    kind: format!("{} {}", meta::API_VERSION, meta::ANALYSIS_KIND),
+                    deployment: None,
+                });
+                self.analyses.push(Document {
+                    place,
+                    object,
+                    duplicate_keys,
+                    lines,
+                });
+            }
             (version, kind) if kind.ends_with("List") && object.get("items").is_some_and(Value::is_array) => {
                 let of_items = (version.to_owned(), kind.trim_end_matches("List").to_owned());
                 let items = object.get_mut("items").and_then(Value::as_array_mut);
@@ -292,15 +327,34 @@ impl Input {
     /// Says on stderr what was skipped and what could not be read, and that there is no pipeline in `paths` when there is
     /// none.
     pub(super) fn report(&self, paths: &[String]) {
-        if self.documents.is_empty() && self.problems.is_empty() && !paths.is_empty() {
-            let (ours, version) = (meta::KIND, meta::API_VERSION);
+        self.report_but(paths, meta::KIND, self.documents.is_empty());
+    }
+
+    /// The same for a command about analyses.
+    pub(super) fn report_of_analyses(&self, paths: &[String]) {
+        self.report_but(paths, meta::ANALYSIS_KIND, self.analyses.is_empty());
+        for Document { place, .. } in &self.documents {
+            eprintln!(
+                "{}:{}: skipped: {version} {} is no {} of {version}",
+                place.file,
+                place.line,
+                meta::KIND,
+                meta::ANALYSIS_KIND,
+                version = meta::API_VERSION
+            );
+        }
+    }
+
+    fn report_but(&self, paths: &[String], ours: &str, none: bool) {
+        let version = meta::API_VERSION;
+        if none && self.problems.is_empty() && !paths.is_empty() {
             eprintln!(
                 "streaming-operator: no {ours} of {version} was found in {}",
                 paths.join(", ")
             );
         }
-        for Skipped { place, kind, .. } in &self.skipped {
-            let (ours, version) = (meta::KIND, meta::API_VERSION);
+        let is_ours = |kind: &str| kind.strip_prefix(version).is_some_and(|kind| kind.trim() == ours);
+        for Skipped { place, kind, .. } in self.skipped.iter().filter(|skipped| !is_ours(&skipped.kind)) {
             eprintln!(
                 "{}:{}: skipped: {kind} is no {ours} of {version}",
                 place.file, place.line

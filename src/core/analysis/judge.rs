@@ -236,7 +236,7 @@ fn shown(metric: &ValidMetric, asked: &Asked, judged: &Judged) -> MetricStatus {
 /// The series by their labels: the worst first, the others by their names, so that the list is the same while they are.
 fn names(metric: &ValidMetric, series: &[Series]) -> Vec<String> {
     let excess = |series: &Series| read(metric, series.value).map_or(f64::NEG_INFINITY, |reading| reading.excess());
-    let mut names: Vec<_> = series.iter().map(name).collect();
+    let mut names: Vec<_> = series.iter().map(series_name).collect();
     let worst = series
         .iter()
         .zip(&names)
@@ -247,8 +247,9 @@ fn names(metric: &ValidMetric, series: &[Series]) -> Vec<String> {
     worst.into_iter().chain(names).take(SERIES_SHOWN_MAX).collect()
 }
 
-/// As Prometheus writes it: `{pod="a", zone="b"}`.
-fn name(series: &Series) -> String {
+/// A series by its labels, as Prometheus writes it: `{pod="a", zone="b"}`; the first 256 characters.
+#[must_use]
+pub fn series_name(series: &Series) -> String {
     let mut text = String::from("{");
     for (index, (label, value)) in series.labels.iter().enumerate() {
         let comma = if index > 0 { ", " } else { "" };

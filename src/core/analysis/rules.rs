@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::promql::{self, Known};
 use super::schema;
 use super::variables::{NoVariable, QueryTemplate};
 use crate::api::RolloutAnalysisSpec;
@@ -88,6 +89,13 @@ pub const ANALYSIS_RULES: &[AnalysisRule] = &[
         example: "metrics: [{name: latency, query: 'up{pod=~\"$(pods)\"}', minValue: 1}]",
         check: variables,
     },
+    AnalysisRule {
+        name: "query-result",
+        asks: "A query results in one value a series, as far as it can be read.",
+        messages: &["results in {type}, must be an instant vector or a scalar"],
+        example: "metrics: [{name: latency, query: 'up[5m]', minValue: 1}]",
+        check: results,
+    },
 ];
 
 const UNCLOSED: &str = "has a $( without its ): write $$( for a literal $(";
@@ -111,8 +119,8 @@ pub(super) fn violations(spec: &RolloutAnalysisSpec) -> Vec<Violation> {
     found.map(|(rule, finding)| finding.under(rule)).collect()
 }
 
-/// The metrics of an object, each with its path, as far as they are objects.
-fn metrics(object: &Value) -> impl Iterator<Item = (FieldPath, &Value)> {
+/// The metrics of a raw object, each with its path, as far as they are objects.
+pub(super) fn metrics(object: &Value) -> impl Iterator<Item = (FieldPath, &Value)> {
     let metrics = object.pointer("/spec/metrics").and_then(Value::as_array);
     let metrics = metrics.into_iter().flatten().enumerate();
     metrics
@@ -121,8 +129,13 @@ fn metrics(object: &Value) -> impl Iterator<Item = (FieldPath, &Value)> {
 }
 
 /// The text in a field of a metric, if it is one that is not empty.
-fn text<'v>(metric: &'v Value, field: &str) -> Option<&'v str> {
+pub(super) fn text<'v>(metric: &'v Value, field: &str) -> Option<&'v str> {
     metric.get(field)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// The query of a metric, if it has one whose variables exist.
+pub(super) fn template(metric: &Value) -> Option<QueryTemplate> {
+    QueryTemplate::parse(text(metric, "query")?).ok()
 }
 
 fn invalid(path: FieldPath, message: impl Into<String>) -> Finding {
@@ -199,6 +212,17 @@ fn variables(object: &Value) -> Vec<Finding> {
         }
     }
     found
+}
+
+fn results(object: &Value) -> Vec<Finding> {
+    let found = metrics(object).filter_map(|(path, metric)| match promql::known(&template(metric)?) {
+        Known::Useless(what) => {
+            let message = format!("results in {what}, must be an instant vector or a scalar");
+            Some(invalid(path.key("query"), message))
+        }
+        Known::Usable | Known::Unread(_) => None,
+    });
+    found.collect()
 }
 
 #[cfg(test)]

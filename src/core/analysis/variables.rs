@@ -31,25 +31,53 @@ enum Part {
     Variable(Variable),
 }
 
+/// A variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Variable {
+pub enum Variable {
+    /// Namespace of the target.
     Namespace,
+    /// Name of the target.
     Name,
+    /// Revision of the target.
     Revision,
+    /// Pods of that revision.
     CanaryPods,
+    /// Pods of the revision before it.
     PrimaryPods,
 }
 
 impl Variable {
-    fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "namespace" => Self::Namespace,
-            "name" => Self::Name,
-            "revision" => Self::Revision,
-            "canaryPods" => Self::CanaryPods,
-            "primaryPods" => Self::PrimaryPods,
-            _ => return None,
-        })
+    /// Every variable.
+    pub const ALL: [Self; 5] = [
+        Self::Namespace,
+        Self::Name,
+        Self::Revision,
+        Self::CanaryPods,
+        Self::PrimaryPods,
+    ];
+
+    /// As it stands between the parentheses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Namespace => "namespace",
+            Self::Name => "name",
+            Self::Revision => "revision",
+            Self::CanaryPods => "canaryPods",
+            Self::PrimaryPods => "primaryPods",
+        }
+    }
+
+    /// The variable of that name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|variable| variable.name() == name)
+    }
+
+    /// Whether only the live target says what it stands for.
+    #[must_use]
+    pub const fn is_looked_up(self) -> bool {
+        matches!(self, Self::Revision | Self::CanaryPods | Self::PrimaryPods)
     }
 }
 
@@ -100,6 +128,14 @@ impl QueryTemplate {
         } else {
             Err(faults)
         }
+    }
+
+    /// Its variables, in the order in which they stand in it.
+    pub fn variables(&self) -> impl Iterator<Item = Variable> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable(variable) => Some(*variable),
+            Part::Text(_) => None,
+        })
     }
 
     /// The query as it is sent. Lists of Pods become regular expressions of their names, which PromQL anchors; an empty
