@@ -102,6 +102,7 @@ pub async fn run(
         api: Api::namespaced(client, &settings.namespace),
         settings,
         observed: None,
+        unanswered: false,
         last_fault: None,
     };
     metrics.leader(false);
@@ -125,6 +126,9 @@ pub async fn run(
     if leads.send_replace(false) {
         metrics.leader(false);
         candidate.release().await;
+    } else if candidate.unanswered {
+        // It may have become ours by a request that nobody waited for.
+        candidate.release_if_ours().await;
     }
 }
 
@@ -142,6 +146,8 @@ struct Candidate {
     settings: LeaseSettings,
     /// The Lease as last read or written, and when its spec was first seen like that.
     observed: Option<(Lease, Instant)>,
+    /// Whether the last attempt was sent and got no answer, so that it may have been carried out.
+    unanswered: bool,
     /// The last fault that was logged, so that an outage is one line and not one every retry period.
     last_fault: Option<String>,
 }
@@ -190,12 +196,15 @@ impl Candidate {
 
     /// One attempt to acquire or renew, within `limit`. False when it failed or the lease is another's.
     async fn attempt(&mut self, limit: Duration) -> bool {
+        self.unanswered = true;
         match timeout(limit, self.try_acquire_or_renew()).await {
             Ok(Ok(ours)) => {
+                self.unanswered = false;
                 self.last_fault = None;
                 ours
             }
             Ok(Err(error)) => {
+                self.unanswered = !matches!(error, kube::Error::Api(_));
                 self.fault(in_words(&error));
                 false
             }
@@ -325,8 +334,18 @@ impl Candidate {
         let Some((lease, _)) = self.observed.clone().filter(|(lease, _)| self.is_ours(lease)) else {
             return;
         };
-        match timeout(self.settings.retry_period, self.free(&lease)).await {
-            Ok(Ok(())) => tracing::info!(lease = %self.settings.name, "gave the lease up"),
+        self.tell_release(self.free(&lease)).await;
+    }
+
+    /// Gives the lease up if the API server says that it is ours.
+    async fn release_if_ours(&mut self) {
+        self.tell_release(self.free_if_ours()).await;
+    }
+
+    async fn tell_release(&self, release: impl Future<Output = Result<bool, kube::Error>>) {
+        match timeout(self.settings.retry_period, release).await {
+            Ok(Ok(true)) => tracing::info!(lease = %self.settings.name, "gave the lease up"),
+            Ok(Ok(false)) => {}
             Ok(Err(error)) => {
                 tracing::warn!(lease = %self.settings.name, error = in_words(&error), "could not give the lease up; it runs out");
             }
@@ -334,16 +353,19 @@ impl Candidate {
         }
     }
 
-    /// Writes that nobody holds the lease. A conflict is most likely with a renewal of our own that was on its way when
-    /// it was to stop: the lease is read once more, and left alone if it is another's by now.
-    async fn free(&self, lease: &Lease) -> Result<(), kube::Error> {
+    /// Writes that nobody holds the lease; false if it is another's. A conflict is most likely with a renewal of our own
+    /// that was on its way when it was to stop: the lease is read once more, and left alone if it is another's by now.
+    async fn free(&self, lease: &Lease) -> Result<bool, kube::Error> {
         match self.put(Some(lease), freed(lease)).await {
-            Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            other => return other.map(drop),
+            Err(kube::Error::Api(status)) if status.is_conflict() => self.free_if_ours().await,
+            other => other.map(|_| true),
         }
+    }
+
+    async fn free_if_ours(&self) -> Result<bool, kube::Error> {
         match self.api.get_opt(&self.settings.name).await? {
-            Some(lease) if self.is_ours(&lease) => self.put(Some(&lease), freed(&lease)).await.map(drop),
-            _ => Ok(()),
+            Some(lease) if self.is_ours(&lease) => self.put(Some(&lease), freed(&lease)).await.map(|_| true),
+            _ => Ok(false),
         }
     }
 }

@@ -173,6 +173,24 @@ async fn a_leader_that_stops_while_a_renewal_of_it_is_on_its_way_hands_over_all_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_replica_that_stops_while_its_first_request_for_the_lease_is_on_its_way_leaves_it_free() {
+    let api = FakeApi::new();
+    api.on_request(|request| {
+        let first = request.verb == "create" && request.client == "a";
+        if first { Fault::AnswerLost } else { Fault::None }
+    });
+    let a = Replica::start(&api, "a");
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(holder(&api), "a", "carried out, without an answer");
+    a.stop.cancel();
+    a.task.await.expect("the election ends");
+    let asked = Instant::now();
+    let mut b = Replica::start(&api, "b");
+    let on = b.until_leads(true).await;
+    assert_within_a_retry(on - asked);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_lease_of_a_leader_that_died_is_taken_when_it_runs_out_and_not_a_retry_later() {
     let api = FakeApi::new();
     let mut a = Replica::start(&api, "a");

@@ -32,6 +32,11 @@ use patch::patch;
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// Least time between two writes to one configuration, should somebody strip the bundle as often as we put it back.
 const WRITE_INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// Times in a row that somebody may put another bundle in place of ours, each soon after it was written, before it is no
+/// accident (a re-apply of a manifest) but a fight.
+const UNDONE_MAX: u32 = 3;
+/// How soon after a write counts as soon.
+const UNDONE_WITHIN: Duration = Duration::from_secs(60);
 /// How long one write may take before it is given up and tried again.
 const WRITE_LIMIT: Duration = Duration::from_secs(10);
 
@@ -105,11 +110,32 @@ impl Entry {
 /// The authorities that every entry of both configurations trusts, DER.
 pub(super) type Live = Vec<Vec<u8>>;
 
+/// What was written to one configuration.
+#[derive(Debug, Default)]
+struct Writes {
+    /// When which bundle was last sent.
+    last: Option<(Instant, Arc<Vec<u8>>)>,
+    /// How often in a row a written bundle was replaced again within [`UNDONE_WITHIN`].
+    undone: u32,
+}
+
+impl Writes {
+    /// Counts that `bundle` has to be written again: whether it is the same as last time, again and again, so that
+    /// somebody undoes it.
+    fn is_fought_over(&mut self, bundle: &[u8], now: Instant) -> bool {
+        let soon = |(at, written): &(Instant, Arc<Vec<u8>>)| now - *at < UNDONE_WITHIN && ***written == *bundle;
+        let undone = self.last.as_ref().is_some_and(soon);
+        self.undone = if undone { self.undone.saturating_add(1) } else { 0 };
+        self.undone >= UNDONE_MAX
+    }
+}
+
 /// One configuration and what was done to it.
 #[derive(Debug, Default)]
 struct Known {
     seen: Seen,
-    written_at: Option<Instant>,
+    writes: Writes,
+    fight: SaidOnce,
     write_fault: SaidOnce,
     watch_fault: SaidOnce,
 }
@@ -240,12 +266,18 @@ async fn write(kind: Kind, known: &mut Known, name: &str, client: &Client, bundl
     if entries.iter().all(|entry| entry.ca_bundle == **bundle) {
         return None;
     }
-    let may_write = known.written_at.map(|at| at + WRITE_INTERVAL_MIN);
+    let may_write = known.writes.last.as_ref().map(|(at, _)| *at + WRITE_INTERVAL_MIN);
     if may_write.is_some_and(|may_write| Instant::now() < may_write) {
         return may_write;
     }
     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    known.written_at = Some(Instant::now());
+    let now = Instant::now();
+    if known.writes.is_fought_over(bundle, now) {
+        known.fight.warn(fought_over(kind, name));
+    } else {
+        known.fight.clear();
+    }
+    known.writes.last = Some((now, Arc::clone(bundle)));
     let written = timeout(WRITE_LIMIT, patch(kind, client, name, uid, &names, bundle)).await;
     let written = written.map_err(|_| format!("no answer within {WRITE_LIMIT:?}"));
     match written.and_then(|written| written.map_err(|error| in_words(&error))) {
@@ -259,6 +291,17 @@ async fn write(kind: Kind, known: &mut Known, name: &str, client: &Client, bundl
         )),
     }
     None
+}
+
+fn fought_over(kind: Kind, name: &str) -> String {
+    let kind = kind.as_str();
+    format!(
+        "somebody else writes caBundle of {kind} {name} again and again: now and then the API server does not trust the \
+         webhook, and refuses creates and spec edits of our kinds. Is there another operator with the same \
+         --webhook-config-name, or an injector of certificates? `kubectl get {} {name} -o yaml --show-managed-fields` \
+         says who writes it",
+        kind.to_lowercase(),
+    )
 }
 
 /// The authorities that every entry of both configurations trusts; none, while one of them is not known.
@@ -309,4 +352,35 @@ fn trusted(name: &str, seen: [&Seen; 2], deps: &Deps) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each of these writes, `(second, bundle)`, is found to be fought over.
+    fn fought_over(writes: &[(u64, &[u8])]) -> Vec<bool> {
+        let (mut made, start) = (Writes::default(), Instant::now());
+        let write = |(second, bundle): &(u64, &[u8])| {
+            let now = start + Duration::from_secs(*second);
+            let found = made.is_fought_over(bundle, now);
+            made.last = Some((now, Arc::new(bundle.to_vec())));
+            found
+        };
+        writes.iter().map(write).collect()
+    }
+
+    #[test]
+    fn the_third_time_in_a_row_that_a_bundle_is_soon_replaced_is_a_fight() {
+        let same = [(0, b"a".as_slice()), (1, b"a"), (30, b"a"), (31, b"a"), (32, b"a")];
+        assert_eq!(fought_over(&same), [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn new_bundles_and_replacements_far_apart_are_none() {
+        let renewed = [(0, b"a".as_slice()), (1, b"b"), (2, b"c"), (3, b"d"), (4, b"e")];
+        assert_eq!(fought_over(&renewed), [false; 5]);
+        let far_apart = [(0, b"a".as_slice()), (60, b"a"), (120, b"a"), (180, b"a"), (240, b"a")];
+        assert_eq!(fought_over(&far_apart), [false; 5]);
+    }
 }
