@@ -24,7 +24,7 @@ super::reasons::reasons! {
     /// Three or more measurements in a row had no data: the result is empty, or a series is NaN. With `onNoData: Pause` they
     /// count nothing, so a gate that is shut stays shut.
     NoData [Ready False] =>
-        "Run `streaming-operator query -f FILE` and look at the query: do its labels match the Pods, and is there traffic?",
+        "Run `streaming-operator query -f FILE` and look whether the labels of the query match the Pods, and whether there is traffic.",
     /// The metrics source did not answer any attempt of the last measurement: refused, timed out, 5xx, 429, or no answer of
     /// Prometheus. It counts nothing and pauses nothing, and a verdict that is there stays.
     MetricsUnavailable [Ready False, MetricsUnavailable True] =>

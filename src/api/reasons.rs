@@ -36,10 +36,10 @@ macro_rules! reasons {
 
             /// What it means, and what to do.
             #[must_use]
-            pub const fn page(self) -> $crate::api::reasons::ReasonPage<$types> {
+            pub const fn page(self) -> super::reasons::ReasonPage<$types> {
                 match self {
-                    $(Self::$reason => $crate::api::reasons::ReasonPage {
-                        on: &[$(($types::$type, $crate::api::conditions::ConditionStatus::$status)),+],
+                    $(Self::$reason => super::reasons::ReasonPage {
+                        on: &[$(($types::$type, super::conditions::ConditionStatus::$status)),+],
                         means: concat!($($means),+),
                         to_do: $to_do,
                     }),*
