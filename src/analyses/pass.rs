@@ -136,7 +136,7 @@ impl Visit {
                 }
             }
             Target::Missing => {
-                self.run = Run::default();
+                self.run = std::mem::take(&mut self.run).without_target();
                 self.memory.attempt = None;
             }
             Target::Unseen | Target::Off | Target::Forbidden(_) => {}

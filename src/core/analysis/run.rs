@@ -165,7 +165,7 @@ impl Run {
                 revision: Some(target.revision.clone()),
                 // An order that is there already is of no use to a run that has not counted anything.
                 resumed_at: order.or(self.resumed_at),
-                ..Self::default()
+                ..self.without_target()
             },
             None => self,
         };
@@ -175,6 +175,16 @@ impl Run {
         run.ended |= !target.rolling;
         run.passes = run.passes.min(analysis.required_passes);
         (run, afresh)
+    }
+
+    /// The run when there is no target: nothing is counted. An outage lasts until a source answers, whatever is measured.
+    #[must_use]
+    pub fn without_target(self) -> Self {
+        Self {
+            last: self.error.as_ref().map(|_| Outcome::Error),
+            error: self.error,
+            ..Self::default()
+        }
     }
 
     /// A person's order to resume this revision that has not been obeyed yet. One for the future waits, and one from before

@@ -53,7 +53,7 @@ async fn between_failures_it_counts_nothing() {
     bed.source.answers(Answer::Down);
     later(600).await;
     assert_eq!(bed.verdict("checkout"), "Unavailable 2/0 Error");
-    assert_eq!(bed.events(&PAUSES), Vec::<String>::new());
+    assert_eq!(bed.events(&["RolloutPaused"]), Vec::<String>::new());
     bed.source.answers(good());
     later(90).await;
     assert!(

@@ -171,6 +171,20 @@ fn a_new_revision_a_new_attempt_and_another_target_begin_afresh() {
 }
 
 #[test]
+fn an_outage_lasts_beyond_the_revision_and_the_target_that_it_began_with() {
+    let out = || after(&analysis(), &target(), &[Fail, Error]);
+    let new = TargetFacts {
+        revision: "cccccccccc".to_owned(),
+        ..unavailable()
+    };
+    let (run, _) = out().enter(&analysis(), &new, false, at(500));
+    assert_eq!((shown(&run).as_str(), run.error.is_some()), ("0 0 Unavailable", true));
+    assert!(out().without_target().error.is_some());
+    let failed = after(&analysis(), &target(), &[Fail]).without_target();
+    assert_eq!((shown(&failed).as_str(), failed.last), ("0 0 Pending", None));
+}
+
+#[test]
 fn an_order_to_resume_begins_afresh_once_a_time_stamp() {
     let ordered = |second| TargetFacts {
         resume: Some(("bbbbbbbbbb".to_owned(), at(second))),
