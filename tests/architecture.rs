@@ -147,7 +147,10 @@ fn no_shell_imports_the_composition_root_or_the_command_line() {
 
 /// Where untyped JSON may be handled, with what makes it unavoidable there.
 const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
-    ("api/deployment.rs", "a template whose every field is part of its digest"),
+    (
+        "api/deployment.rs",
+        "a template whose every field is part of its digest",
+    ),
     ("api/manifests.rs", "the default of a status"),
     ("api/stored.rs", "reads what others may have stored"),
     ("api/streaming_pipeline.rs", "the four open fields"),
