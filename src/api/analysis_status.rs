@@ -161,7 +161,6 @@ pub struct HeldDeployment {
 #[serde(rename_all = "camelCase")]
 pub struct MetricStatus {
     /// Name of the metric.
-    #[serde(default)]
     pub name: String,
     /// Value of the worst series, as Prometheus writes numbers; absent without data.
     #[serde(default, skip_serializing_if = "Option::is_none")]

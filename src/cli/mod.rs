@@ -52,7 +52,7 @@ enum Command {
     Rules,
     /// Prints what would be created for pipelines in files, without a cluster.
     Render(render::Args),
-    /// Says whether pipelines in files are valid, as the webhook would; without a cluster, unless --server is given.
+    /// Says whether pipelines and analyses in files are valid, as the webhook would; without a cluster, unless --server is given.
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use k8s_openapi::api::authentication::v1::UserInfo;
 
 use super::dry_run;
-use super::judge::{DUPLICATE_KEY, DUPLICATE_KEYS, DUPLICATE_PIPELINES, stands_already};
+use super::judge::{DUPLICATE_ANALYSES, DUPLICATE_KEY, DUPLICATE_KEYS, DUPLICATE_PIPELINES, stands_already};
 use crate::core::analysis::admission::ANALYSIS_WARNING_RULES;
 use crate::core::analysis::rules::ANALYSIS_RULES;
 use crate::core::collision::{Collision, PipelineId};
@@ -89,12 +89,13 @@ fn put_rule(text: &mut String, name: &str, asks: &str, messages: &[&str], exampl
 fn other_names() -> String {
     let metadata = "what the API server says of a name, a namespace, labels and annotations, in words of our own";
     let server = "what the API server alone says to a dry run (`--server`), in its words";
-    let stands_already = format!("`{}`", stands_already("{file}", "{line}"));
+    let stands_already = |what| format!("`{}`", stands_already(what, "{file}", "{line}"));
     let duplicate_key = format!("`{DUPLICATE_KEY}`");
     let mut rows = vec![
         (METADATA, "fault", metadata.to_owned()),
         (DUPLICATE_KEYS, "fault", duplicate_key),
-        (DUPLICATE_PIPELINES, "fault", stands_already),
+        (DUPLICATE_PIPELINES, "fault", stands_already("pipeline")),
+        (DUPLICATE_ANALYSES, "fault", stands_already("analysis")),
         (NAME_COLLISION, "fault", "see above".to_owned()),
         (dry_run::RULE, "fault or warning", server.to_owned()),
     ];

@@ -8,6 +8,7 @@
 )]
 
 mod access;
+mod analyses;
 mod away;
 mod bed;
 mod collisions;

@@ -174,10 +174,7 @@ fn an_edit_of_a_source_starts_new_pods_which_read_it() {
 #[test]
 fn a_source_that_no_program_would_take_is_refused_with_its_path() {
     for (value, told) in [
-        (
-            "metricsSources.Main.url=http://p",
-            "at '/metricsSources': invalid propertyName 'Main'",
-        ),
+        ("metricsSources.Main.url=http://p", "invalid propertyName 'Main'"),
         (
             "metricsSources.a.timeout=5s",
             "at '/metricsSources/a': missing property 'url'",

@@ -75,6 +75,7 @@ show kubectl get ra
 check "no measurement failed" is "0" ra consumers .status.failures
 check "no measurement passed" is "0" ra consumers .status.passes
 check "nothing is paused for the outage" is "False/AsExpected" condition ra/consumers RolloutPaused
+check "no Event says that metrics are available" is "0" count_events RolloutAnalysis consumers MetricsAvailable
 check "one Event says RolloutPaused, that of the slow image" is "1" count_events RolloutAnalysis consumers RolloutPaused
 check "the Deployment is not paused" is "" paused_of web
 check "nobody but its owner has a word on its pause" is "" pausers web

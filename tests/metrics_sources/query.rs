@@ -44,7 +44,8 @@ async fn query(manifest: &str, arguments: &[&str], kubeconfig: &Value) -> Output
 
 /// [`query`] of a Prometheus behind a proxy, where no API server is.
 async fn ask(bed: &Bed, manifest: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let all = [&["--url", &bed.proxy.url()], arguments].concat();
+    let url = bed.proxy.url();
+    let all = [&["--url", &url], arguments].concat();
     told(&query(manifest, &all, &nobody()).await)
 }
 

@@ -6,6 +6,7 @@
 mod documents;
 mod encoding;
 mod kubectl_yaml;
+mod report;
 mod scalar;
 
 use std::collections::hash_map::Entry;
@@ -47,6 +48,8 @@ pub(super) struct Document {
     pub(super) object: Value,
     /// Keys that occur twice in one object, each with its path.
     pub(super) duplicate_keys: Vec<String>,
+    /// How many pipelines and analyses stand before it.
+    pub(super) position: usize,
     /// Lines of the paths in the document, counted in the file.
     lines: BTreeMap<String, usize>,
 }
@@ -117,6 +120,22 @@ impl Document {
     /// `metadata.name`; `None` when the API server is to make one up, or there is none.
     pub(super) fn given_name(&self) -> Option<&str> {
         self.metadata("name").filter(|name| !name.is_empty())
+    }
+
+    /// Plural name of its kind.
+    pub(super) fn plural(&self) -> &'static str {
+        match self.object.get("kind").and_then(Value::as_str) {
+            Some(meta::ANALYSIS_KIND) => meta::ANALYSIS_PLURAL,
+            _ => meta::PLURAL,
+        }
+    }
+
+    /// What objects of its kind are called.
+    pub(super) fn kinds(&self) -> &'static str {
+        match self.plural() {
+            meta::ANALYSIS_PLURAL => "RolloutAnalyses",
+            _ => "StreamingPipelines",
+        }
     }
 
     fn metadata(&self, field: &str) -> Option<&str> {
@@ -199,10 +218,18 @@ impl Input {
     /// once it was applied. In YAML all numbers were read so. A document with a number that kubectl cannot read counts
     /// as one that cannot be read.
     pub(super) fn served(mut self) -> Self {
-        for mut document in std::mem::take(&mut self.documents) {
+        self.documents = self.served_documents(|input| &mut input.documents);
+        self.analyses = self.served_documents(|input| &mut input.analyses);
+        self
+    }
+
+    /// Those of the documents that could be served; the others are problems.
+    fn served_documents(&mut self, which: impl Fn(&mut Self) -> &mut Vec<Document>) -> Vec<Document> {
+        let mut served = Vec::new();
+        for mut document in std::mem::take(which(self)) {
             let spec = document.object.get_mut("spec");
             match spec.map_or(Ok(()), |spec| serve_numbers(spec, &At::Key(&At::Root, "spec"))) {
-                Ok(()) => self.documents.push(document),
+                Ok(()) => served.push(document),
                 Err((path, literal)) => {
                     let path = path.to_string();
                     let line = document.line_of(&path);
@@ -211,6 +238,14 @@ impl Input {
                     self.problems.push(Problem { place, message });
                 }
             }
+        }
+        served
+    }
+
+    /// The same with the namespace written into each analysis that names none, as pipelines have it.
+    pub(super) fn with_namespaces(mut self) -> Self {
+        for analysis in &mut self.analyses {
+            set_namespace(&mut analysis.object, &self.namespace);
         }
         self
     }
@@ -251,6 +286,7 @@ impl Input {
     fn sort(&mut self, place: Place, mut object: Value, duplicate_keys: Vec<String>, lines: BTreeMap<String, usize>) {
         let text = |field| object.get(field).and_then(Value::as_str).unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
+        let position = self.documents.len() + self.analyses.len();
         match (version, kind) {
             (meta::API_VERSION, meta::KIND) => {
                 set_namespace(&mut object, &self.namespace);
@@ -258,6 +294,7 @@ impl Input {
                     place,
                     object,
                     duplicate_keys,
+                    position,
                     lines,
                 });
             }
@@ -271,6 +308,7 @@ impl Input {
                     place,
                     object,
                     duplicate_keys,
+                    position,
                     lines,
                 });
             }
@@ -306,64 +344,23 @@ impl Input {
             }
         }
     }
+}
 
-    /// For each document the place of the first one of the same pipeline, if that is another. One whose name is generated
-    /// is a pipeline of its own.
-    pub(super) fn repeated(&self) -> Vec<Option<&Place>> {
-        let mut first: HashMap<(&str, &str), &Place> = HashMap::new();
-        let named = self.documents.iter().map(|document| {
-            let key = (document.namespace(), document.given_name()?);
-            match first.entry(key) {
-                Entry::Occupied(place) => Some(*place.get()),
-                Entry::Vacant(vacant) => {
-                    vacant.insert(&document.place);
-                    None
-                }
+/// For each document the place of the first one of the same object, if that is another. One whose name is generated is an
+/// object of its own.
+pub(super) fn repeated(documents: &[Document]) -> Vec<Option<&Place>> {
+    let mut first: HashMap<(&str, &str), &Place> = HashMap::new();
+    let named = documents.iter().map(|document| {
+        let key = (document.namespace(), document.given_name()?);
+        match first.entry(key) {
+            Entry::Occupied(place) => Some(*place.get()),
+            Entry::Vacant(vacant) => {
+                vacant.insert(&document.place);
+                None
             }
-        });
-        named.collect()
-    }
-
-    /// Says on stderr what was skipped and what could not be read, and that there is no pipeline in `paths` when there is
-    /// none.
-    pub(super) fn report(&self, paths: &[String]) {
-        self.report_but(paths, meta::KIND, self.documents.is_empty());
-    }
-
-    /// The same for a command about analyses.
-    pub(super) fn report_of_analyses(&self, paths: &[String]) {
-        self.report_but(paths, meta::ANALYSIS_KIND, self.analyses.is_empty());
-        for Document { place, .. } in &self.documents {
-            eprintln!(
-                "{}:{}: skipped: {version} {} is no {} of {version}",
-                place.file,
-                place.line,
-                meta::KIND,
-                meta::ANALYSIS_KIND,
-                version = meta::API_VERSION
-            );
         }
-    }
-
-    fn report_but(&self, paths: &[String], ours: &str, none: bool) {
-        let version = meta::API_VERSION;
-        if none && self.problems.is_empty() && !paths.is_empty() {
-            eprintln!(
-                "streaming-operator: no {ours} of {version} was found in {}",
-                paths.join(", ")
-            );
-        }
-        let is_ours = |kind: &str| kind.strip_prefix(version).is_some_and(|kind| kind.trim() == ours);
-        for Skipped { place, kind, .. } in self.skipped.iter().filter(|skipped| !is_ours(&skipped.kind)) {
-            eprintln!(
-                "{}:{}: skipped: {kind} is no {ours} of {version}",
-                place.file, place.line
-            );
-        }
-        for Problem { place, message } in &self.problems {
-            eprintln!("{}:{}: cannot be read: {message}", place.file, place.line);
-        }
-    }
+    });
+    named.collect()
 }
 
 /// An item of a list with the apiVersion and kind that the list gives to one that has neither, as kubectl does it.
