@@ -163,11 +163,11 @@ pub(super) async fn release_all(ctx: &AnalysisContext, analysis: &StoredAnalysis
     let namespace = analysis.metadata.namespace.as_deref().unwrap_or_default();
     let uid = analysis.metadata.uid.as_deref().unwrap_or_default();
     let target = analysis.spec.as_ref().as_ref().ok().map(|spec| &spec.target);
-    let named = target
+    let target = target
         .filter(|target| target.kind == TargetKind::Deployment)
         .map(|target| target.name.clone());
     let held = analysis.status.held.as_ref().map(|held| held.name.clone());
-    let names: BTreeSet<String> = named.into_iter().chain(held).collect();
+    let names: BTreeSet<String> = target.into_iter().chain(held).collect();
     for name in names {
         let Some(live) = get(ctx, namespace, &name).await? else {
             continue;

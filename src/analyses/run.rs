@@ -100,7 +100,10 @@ async fn watch_deployments(ctx: &AnalysisContext) {
 
 /// Uid and generation of each Deployment, from which an edit is known.
 #[derive(Default)]
-struct Generations(Mutex<HashMap<PipelineId, (Option<String>, Option<i64>)>>);
+struct Generations(Mutex<HashMap<PipelineId, Version>>);
+
+/// Uid and generation.
+type Version = (Option<String>, Option<i64>);
 
 impl Generations {
     /// The Deployment that an event is about, and whether it was edited, made or deleted.

@@ -182,7 +182,9 @@ impl Analyses {
                 let otherwise = before.is_none_or(|before| may_say_otherwise(&before.status, &object.status));
                 if edited || otherwise {
                     self.tell_pipeline(object);
-                    before.into_iter().for_each(|before| self.tell_pipeline(before));
+                    if let Some(before) = before {
+                        self.tell_pipeline(before);
+                    }
                 }
             }
             Change::Deleted(object) => {
@@ -242,6 +244,7 @@ impl Analyses {
     }
 
     /// A new term begins: what earlier ones left unsaid is in no status, and is forgotten.
+    #[must_use]
     pub fn term_begins(&self) -> UnboundedReceiver<Arc<StoredAnalysis>> {
         let (sender, receiver) = unbounded();
         let mut inner = self.lock();

@@ -88,12 +88,12 @@ pub async fn gather(ctx: &Context, cached: Arc<StoredPipeline>, now: Timestamp) 
     let analysis = analysis(ctx, &stored, &pipeline, &spec, now);
     Ok(Some(View {
         now,
+        stored,
+        pipeline,
         spec,
         observed,
         ledger,
         analysis,
-        pipeline,
-        stored,
     }))
 }
 

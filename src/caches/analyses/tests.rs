@@ -52,7 +52,7 @@ fn analyses_are_found_by_their_target_and_those_on_their_way_out_are_not() {
         (vec!["b".to_owned()], vec!["a".to_owned(), "c".to_owned()])
     );
     let deleted = stored("b", "p", |a| {
-        a["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")
+        a["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     });
     analyses.take(&Scope::All, Event::Apply(deleted));
     assert!(of(&analyses, "p").is_empty());

@@ -1,7 +1,7 @@
 //! A Deployment as the target of an analysis.
 //!
-//! Which Pods are of the newest template is known from its `ReplicaSets`: the Deployment's controller writes the number of a
-//! rollout both on the Deployment and on the `ReplicaSet` that it belongs to. Must never take the newest `ReplicaSet` for
+//! Which Pods are of the newest template is known from its ReplicaSets: the Deployment's controller writes the number of a
+//! rollout both on the Deployment and on the ReplicaSet that it belongs to. Must never take the newest ReplicaSet for
 //! that of a template which the controller has not seen yet.
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
@@ -19,7 +19,7 @@ const ANNOTATION_ROLLOUT: &str = "deployment.kubernetes.io/revision";
 /// Fewest digits of a revision by which an order can name it.
 const REVISION_DIGITS_MIN: usize = 10;
 
-/// What is known of a Deployment, from itself, the `ReplicaSets` that its selector finds, and the metadata of the live Pods
+/// What is known of a Deployment, from itself, the ReplicaSets that its selector finds, and the metadata of the live Pods
 /// that it finds.
 #[must_use]
 pub fn facts(live: &StoredDeployment, replica_sets: &[ReplicaSet], pods: &[ObjectMeta]) -> TargetFacts {
@@ -47,7 +47,7 @@ pub fn facts(live: &StoredDeployment, replica_sets: &[ReplicaSet], pods: &[Objec
     }
 }
 
-/// The `ReplicaSet` of the rollout that the Deployment's controller made last.
+/// The ReplicaSet of the rollout that the Deployment's controller made last.
 fn newest<'a>(live: &StoredDeployment, replica_sets: &'a [ReplicaSet]) -> Option<&'a ReplicaSet> {
     let rollout = |metadata: &ObjectMeta| metadata.annotations.as_ref()?.get(ANNOTATION_ROLLOUT).cloned();
     let last = rollout(&live.metadata)?;

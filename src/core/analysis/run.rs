@@ -310,15 +310,15 @@ impl Run {
 fn error(status: &RolloutAnalysisStatus) -> Option<QueryError> {
     let type_ = AnalysisConditionType::MetricsUnavailable.as_str();
     let condition = status.conditions.iter().find(|condition| condition.type_ == type_)?;
-    let kinds: [(AnalysisReason, fn(String) -> QueryError); 3] = [
-        (AnalysisReason::MetricsUnavailable, QueryError::Unavailable),
-        (AnalysisReason::QueryRejected, QueryError::Rejected),
-        (AnalysisReason::UnknownSource, QueryError::UnknownSource),
-    ];
-    let (_, of) = kinds
-        .into_iter()
-        .find(|(reason, _)| reason.as_str() == condition.reason)?;
-    Some(of(condition.message.clone()))
+    let words = condition.message.clone();
+    let is = |reason: AnalysisReason| condition.reason == reason.as_str();
+    if is(AnalysisReason::MetricsUnavailable) {
+        Some(QueryError::Unavailable(words))
+    } else if is(AnalysisReason::QueryRejected) {
+        Some(QueryError::Rejected(words))
+    } else {
+        is(AnalysisReason::UnknownSource).then(|| QueryError::UnknownSource(words))
+    }
 }
 
 /// Whether a measurement counts as a pass or a failure; `None`: it counts nothing.

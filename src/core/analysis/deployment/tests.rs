@@ -17,7 +17,7 @@ fn owned(text: &str, owner: &str) -> String {
     )
 }
 
-/// The `ReplicaSets` of rollouts 1 and 2, and one of another Deployment.
+/// The ReplicaSets of rollouts 1 and 2, and one of another Deployment.
 fn replica_sets(available: i32) -> Vec<ReplicaSet> {
     let set = |uid: &str, rollout: &str, owner: &str, available: i32| {
         let metadata = format!(r#""uid":"{uid}","annotations":{{"deployment.kubernetes.io/revision":"{rollout}"}}"#);
