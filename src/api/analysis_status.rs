@@ -148,9 +148,9 @@ pub struct AnalysisFailure {
 /// A Deployment that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct HeldDeployment {
-    /// Its name.
+    /// Name of the Deployment.
     pub name: String,
-    /// Its uid.
+    /// Uid of the Deployment.
     pub uid: String,
     /// Revision (SHA-256 of spec.template) that is held.
     pub revision: String,
