@@ -152,6 +152,7 @@ const ROOMS_OF_UNTYPED_JSON: &[(&str, &str)] = &[
         "a template whose every field is part of its digest",
     ),
     ("api/manifests.rs", "the default of a status"),
+    ("api/rollout_analysis.rs", "a column is called so"),
     ("api/stored.rs", "reads what others may have stored"),
     ("api/streaming_pipeline.rs", "the four open fields"),
     ("cli/dry_run", "sends manifests as they are"),
