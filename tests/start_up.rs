@@ -225,7 +225,9 @@ async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told
 
     // A second signal does not wait for the delay.
     let operator = Launch {
-        arguments: vec!["--shutdown-delay=600s".to_owned()],
+        arguments: ["--shutdown-delay=600s", "--deployment-targets=false"]
+            .map(str::to_owned)
+            .to_vec(),
         ..launch
     };
     let operator = operator.start().unwrap();
