@@ -100,8 +100,8 @@ fn another_kind_of_review_or_of_object_is_a_fault_with_the_uid_at_hand() {
     other_object["request"]["kind"] = json!({"group": "", "version": "v1", "kind": "Pod"});
     assert_eq!(
         fault(&other_object),
-        "this webhook judges StreamingPipeline of streams.sentry.io/v1alpha1 only, not kind \"Pod\" of \"\" in version \
-         \"v1\"; correct the rules of the webhook configuration"
+        "this webhook judges StreamingPipeline and RolloutAnalysis of streams.sentry.io/v1alpha1 only, not kind \"Pod\" of \"\" \
+         in version \"v1\"; correct the rules of the webhook configuration"
     );
     let mut no_kind = review();
     no_kind["request"]["kind"] = json!("StreamingPipeline");
