@@ -140,20 +140,34 @@ fn duplicate_keys(document: &Document) -> impl Iterator<Item = Violation> {
 
 /// For each pipeline its fault when it stands in the files already: kubectl would apply both.
 pub(super) fn repeated(input: &Input) -> Vec<Option<Fault>> {
-    repetitions(&input.documents, DUPLICATE_PIPELINES, "pipeline")
+    let twice = Twice {
+        rule: DUPLICATE_PIPELINES,
+        what: "pipeline",
+    };
+    repetitions(&input.documents, &twice)
 }
 
 /// The same of each analysis.
 pub(super) fn repeated_analyses(input: &Input) -> Vec<Option<Fault>> {
-    repetitions(&input.analyses, DUPLICATE_ANALYSES, "analysis")
+    let twice = Twice {
+        rule: DUPLICATE_ANALYSES,
+        what: "analysis",
+    };
+    repetitions(&input.analyses, &twice)
 }
 
-fn repetitions(documents: &[Document], rule: &'static str, what: &str) -> Vec<Option<Fault>> {
+/// The fault of what stands in the files twice.
+struct Twice {
+    rule: &'static str,
+    what: &'static str,
+}
+
+fn repetitions(documents: &[Document], twice: &Twice) -> Vec<Option<Fault>> {
     let fault = |first: &Place| Fault {
         field: "metadata.name".to_owned(),
-        rule,
+        rule: twice.rule,
         reason: FaultKind::Duplicate.as_str().into(),
-        message: stands_already(what, &first.file, &first.line.to_string()),
+        message: stands_already(twice.what, &first.file, &first.line.to_string()),
     };
     let repeated = input::repeated(documents).into_iter();
     repeated.map(|first| first.map(fault)).collect()

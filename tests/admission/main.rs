@@ -9,6 +9,7 @@
 
 mod access;
 mod analyses;
+mod analysis_access;
 mod away;
 mod bed;
 mod collisions;

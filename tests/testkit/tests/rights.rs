@@ -69,7 +69,8 @@ const EVERYWHERE: &str = "
     yes watch            mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
     no  patch            mutatingwebhookconfigurations admissionregistration.k8s.io -      others
     no  delete           mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
-    no  create           subjectaccessreviews          authorization.k8s.io         -      -
+    yes create           subjectaccessreviews          authorization.k8s.io         -      -
+    no  list             subjectaccessreviews          authorization.k8s.io         -      -
     yes create           secrets                       core                         own    -
     yes watch            secrets                       core                         own    streaming-operator-tls
     yes update           secrets                       core                         own    streaming-operator-tls
