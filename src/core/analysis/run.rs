@@ -317,7 +317,7 @@ fn error(status: &RolloutAnalysisStatus) -> Option<QueryError> {
     } else if is(AnalysisReason::QueryRejected) {
         Some(QueryError::Rejected(words))
     } else {
-        is(AnalysisReason::UnknownSource).then(|| QueryError::UnknownSource(words))
+        is(AnalysisReason::UnknownSource).then_some(QueryError::UnknownSource(words))
     }
 }
 
