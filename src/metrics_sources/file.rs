@@ -18,7 +18,7 @@ use crate::core::path::FieldPath;
 /// What such a file holds, as YAML.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct File {
+struct Described {
     url: Option<String>,
     bearer_token_file: Option<PathBuf>,
     basic_auth: Option<BasicAuth>,
@@ -81,7 +81,7 @@ fn one(name: &str, path: &Path) -> Result<SourceSettings, Vec<String>> {
         faults.push(format!("{field} is no field of a metrics source"));
     };
     let file = serde_saphyr::with_deserializer_from_str(&text, |yaml| {
-        serde_ignored::deserialize::<_, _, File>(yaml, &mut unknown)
+        serde_ignored::deserialize::<_, _, Described>(yaml, &mut unknown)
     });
     let file = file.map_err(|error| {
         vec![format!(
@@ -100,7 +100,7 @@ fn one(name: &str, path: &Path) -> Result<SourceSettings, Vec<String>> {
 }
 
 /// The settings, where the faults leave any; adds what is wrong to `faults`.
-fn settings(name: &str, file: File, faults: &mut Vec<String>) -> Option<SourceSettings> {
+fn settings(name: &str, file: Described, faults: &mut Vec<String>) -> Option<SourceSettings> {
     let settings = match file.url.map(|url| SourceSettings::at(name, &url)) {
         Some(Ok(settings)) => Some(settings),
         Some(Err(fault)) => {

@@ -122,10 +122,10 @@ pub(super) fn run(args: &Args) -> ExitCode {
 fn answers(args: &Args, documents: &[Document]) -> Result<(Vec<Entry>, Answer), Vec<String>> {
     let (valid, mut answer) = valid(documents);
     let sources = sources(args, &valid)?;
-    let mut resolver = Resolver::new(&args.variables, args.workload_namespace.get());
+    let mut variables = Resolver::new(&args.variables, args.workload_namespace.get());
     let mut resolved = Vec::new();
     for (document, analysis) in &valid {
-        match resolver.resolve(document.object_namespace(), analysis) {
+        match variables.resolve(document.object_namespace(), analysis) {
             Ok(queries) => resolved.push((*document, analysis, queries)),
             Err(Unresolved { why, is_outage }) => {
                 let Document { place, .. } = document;
@@ -151,9 +151,8 @@ fn answer_of(metric: &MetricEntry) -> Answer {
     match &metric.failure {
         Some(QueryError::Unavailable(_)) => Answer::Unreachable,
         Some(QueryError::UnknownSource(_)) => Answer::Usage,
-        Some(QueryError::Rejected(_)) => Answer::No,
         None if metric.holds == Some(true) => Answer::Holds,
-        None => Answer::No,
+        Some(QueryError::Rejected(_)) | None => Answer::No,
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::input::Document;
 use crate::api::analysis_status::Outcome;
 use crate::api::rollout_analysis::AnalysisTarget;
 use crate::core::analysis::answer::{QueryError, Series};
-use crate::core::analysis::judge::{Asked, judge, number, series_name};
+use crate::core::analysis::judge::{Asked, Reading, judge, number, series_name};
 use crate::core::analysis::valid::{ValidAnalysis, ValidMetric};
 
 /// Most series of a metric that are shown to people; programs get all.
@@ -93,7 +93,7 @@ impl Entry {
 impl MetricEntry {
     fn new(metric: &ValidMetric, asked: Asked) -> Self {
         let measured = judge(&[(metric, asked.clone())]);
-        let in_words = measured.worst.as_ref().map(|worst| worst.in_words());
+        let in_words = measured.worst.as_ref().map(Reading::in_words);
         let (failure, error) = match &asked.answer {
             Ok(_) => (None, None),
             Err(
@@ -116,7 +116,7 @@ impl MetricEntry {
             query: asked.query,
             holds,
             value: measured.worst.as_ref().map(|worst| number(worst.value)),
-            limit: measured.worst.as_ref().map(|worst| worst.limit_in_words()),
+            limit: measured.worst.as_ref().map(Reading::limit_in_words),
             series: series.into_iter().map(SeriesEntry::from).collect(),
             error,
             words,

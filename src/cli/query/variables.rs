@@ -150,7 +150,7 @@ impl<'a> Resolver<'a> {
             .map_err(|why| unresolved(format!("the API server cannot be asked: {why}"), true))?;
         let look = look_once(client, &namespace, self.workload_namespace, target);
         match runtime.block_on(look) {
-            Ok(Some(names)) => Ok((namespace, names)),
+            Ok(Some(live)) => Ok((namespace, live)),
             Ok(None) => Err(unresolved(
                 format!("there is no {named}, or no revision of it yet"),
                 false,
