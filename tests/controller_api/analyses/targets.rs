@@ -92,7 +92,7 @@ async fn an_analysis_that_is_deleted_while_it_measures_writes_nothing_more() {
 async fn a_deployment_is_not_looked_at_where_the_operator_has_no_rights_on_them() {
     let bed = Bed::new(good()).await;
     bed.analyse("checkout", |analysis| {
-        analysis["spec"]["target"]["kind"] = json!("Deployment")
+        analysis["spec"]["target"]["kind"] = json!("Deployment");
     });
     later(60).await;
     assert_eq!(bed.condition("checkout", "Ready"), "False DeploymentTargetsOff");
@@ -115,7 +115,7 @@ async fn a_spec_that_breaks_a_rule_says_so_and_keeps_the_gate_shut() {
     later(120).await;
     assert_eq!(bed.images(), ["image:1", "image:1", "image:1", "image:2"]);
     bed.api.edit(ANALYSES, "ns", "checkout", |analysis| {
-        analysis["spec"]["interval"] = json!("10s")
+        analysis["spec"]["interval"] = json!("10s");
     });
     later(60).await;
     assert_eq!(bed.images(), ["image:2"; 4]);

@@ -82,7 +82,7 @@ async fn a_status_that_somebody_wrote_in_between_is_written_again_and_not_lost()
     bed.analyse("checkout", |analysis| analysis["spec"]["requiredPasses"] = json!(1000));
     later(40).await;
     bed.api.edit(ANALYSES, "ns", "checkout", |analysis| {
-        analysis["status"] = json!({"passes": 99})
+        analysis["status"] = json!({"passes": 99});
     });
     later(60).await;
     let analysis = bed.api.get(ANALYSES, "ns", "checkout").expect("the analysis");
