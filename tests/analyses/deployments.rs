@@ -17,7 +17,7 @@ async fn a_regression_holds_the_rollout_and_a_fixed_template_goes_through() {
     assert_eq!(revision.len(), 64);
     let short = &revision[..10];
     let told = format!("metric regression detected: errors = 0.31 > 0.25 (revision {short})");
-    assert_eq!(bed.events("RolloutAnalysis", "RolloutPaused").await, [told.clone()]);
+    assert_eq!(bed.events("RolloutAnalysis", "RolloutPaused").await, [told.as_str()]);
     assert_eq!(
         bed.events("Deployment", "RolloutPaused").await,
         [format!("analysis guard: {told}")]

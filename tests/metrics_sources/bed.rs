@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use streaming_operator::core::analysis::answer::{QueryError, Series};
+use streaming_operator::core::analysis::judge::number;
 use streaming_operator::metrics_sources::{SourceSettings, Sources};
 use streaming_operator::telemetry::Metrics;
 use testkit::metrics_proxy::MetricsProxy;
@@ -65,11 +66,11 @@ impl Bed {
         self.sources.query("default", query, ENOUGH).await
     }
 
-    /// The value of a query that has exactly one series.
-    pub(crate) async fn value(&self, query: &str) -> f64 {
+    /// The value of a query that has exactly one series, as Prometheus writes numbers.
+    pub(crate) async fn value(&self, query: &str) -> String {
         let series = self.ask(query).await.expect("an answer");
         assert_eq!(series.len(), 1, "{series:?}");
-        series[0].value
+        number(series[0].value)
     }
 
     /// Why there is no answer: an outage, in these words.

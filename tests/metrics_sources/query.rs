@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use super::bed::Bed;
 
-const HOLDS: &str = r#"
+const HOLDS: &str = r"
 apiVersion: streams.sentry.io/v1alpha1
 kind: RolloutAnalysis
 metadata: {name: checkout, namespace: ingest}
@@ -21,7 +21,7 @@ spec:
   target: {kind: StreamingPipeline, name: checkout}
   metrics:
   - {name: errors, query: vector(0.25), maxValue: 0.25}
-"#;
+";
 
 /// Metrics in the place of those of [`HOLDS`].
 fn with(metrics: &str) -> String {
