@@ -12,8 +12,10 @@ build: ## the release binary: target/release/streaming-operator
 
 .PHONY: generate
 generate: ## write crds/ (and the chart's copy), webhook-config/, docs/reasons.md and docs/rules.md
-	cargo run --quiet --locked -- crd > crds/.new
+	cargo run --quiet --locked -- crd streamingpipelines > crds/.new
 	mv crds/.new crds/streams.sentry.io_streamingpipelines.yaml
+	cargo run --quiet --locked -- crd rolloutanalyses > crds/.new
+	mv crds/.new crds/streams.sentry.io_rolloutanalyses.yaml
 	cp crds/*.yaml chart/files/crds/
 	cargo run --quiet --locked -- webhook-config > webhook-config/.new
 	mv webhook-config/.new webhook-config/webhooks.yaml
@@ -43,7 +45,7 @@ test: ## all tests (real API servers included)
 	tests/run.sh
 
 .PHONY: soak
-soak: ## longer runs of the same tests: ONLY=core|idle|model|rollouts|ha|races|crash|migration
+soak: ## longer runs of the same tests: ONLY=analyses|core|idle|model|rollouts|ha|races|crash|migration
 	@tests/soak.sh $(ONLY)
 
 .PHONY: bench
@@ -59,5 +61,5 @@ control-plane: ## build etcd, kube-apiserver, kubectl, kwok, helm ...; the last 
 	@tests/control-plane/build.sh
 
 .PHONY: demo
-demo: ## the product at work on a real API server (KEEP=1 leaves it running)
-	@tests/demo/run.sh
+demo: ## the product at work on a real API server (KEEP=1 leaves it running); ANALYSIS=1: rollouts that a metric holds
+	@tests/demo/$(if $(ANALYSIS),analysis,run).sh

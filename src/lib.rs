@@ -21,7 +21,9 @@
 //! | [`api`] | the wire: types users write and read | decide anything, import ours |
 //! | [`core`] | the decisions, pure and total | await, call, log, read a clock, import anything but `api` |
 //! | [`controller`] | passes over pipelines: gather, decide, apply, write down | decide, import the webhook |
+//! | [`analyses`] | passes over analyses: look, measure, hold, write down | decide, write to a pipeline |
 //! | [`webhook`] | admission: reviews in, answers out | write to the API server, import the controller |
+//! | [`metrics_sources`] | the Prometheus servers that analyses ask | call an address that is not configured |
 //! | [`server`] | connections, limits, drain, probes | know what is served |
 //! | [`certs`] | CA, serving certificate, `caBundle` | log or show a key |
 //! | [`telemetry`] | logs and every metric | decide anything, name an object in a metric |
@@ -55,8 +57,11 @@ pub mod telemetry;
 pub mod caches;
 pub mod client;
 pub mod leader;
+pub mod metrics_sources;
 
 pub mod controller;
+
+pub mod analyses;
 
 pub mod certs;
 pub mod server;

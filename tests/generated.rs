@@ -12,6 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use streaming_operator::api::manifests;
+use streaming_operator::api::meta::{ANALYSIS_KIND, KIND};
 
 fn print(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_streaming-operator"))
@@ -31,12 +32,20 @@ fn committed(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}; run `make generate`"))
 }
 
+const CRDS: [&str; 2] = ["rolloutanalyses", "streamingpipelines"];
+
 #[test]
-fn the_committed_crd_is_what_the_types_say() {
-    assert!(
-        committed("crds/streams.sentry.io_streamingpipelines.yaml") == print(&["crd"]),
-        "crds/ is stale: run `make generate` and commit the result"
-    );
+fn the_committed_crds_are_what_the_types_say() {
+    for plural in CRDS {
+        assert!(
+            committed(&format!("crds/streams.sentry.io_{plural}.yaml")) == print(&["crd", plural]),
+            "crds/ is stale: run `make generate` and commit the result"
+        );
+    }
+    let all = print(&["crd", "streamingpipelines"]) + &print(&["crd", "rolloutanalyses"]);
+    assert!(all == print(&["crd"]), "crd without names prints another list");
+    let kinds = manifests::crds().len();
+    assert_eq!(kinds, CRDS.len(), "this test does not know every kind");
 }
 
 #[test]
@@ -75,12 +84,14 @@ fn the_committed_list_of_rules_is_what_the_table_says() {
 }
 
 #[test]
-fn the_crd_stays_far_below_what_client_side_apply_can_annotate() {
-    assert!(committed("crds/streams.sentry.io_streamingpipelines.yaml").len() < 100_000);
+fn each_crd_stays_far_below_what_client_side_apply_can_annotate() {
+    for plural in CRDS {
+        assert!(committed(&format!("crds/streams.sentry.io_{plural}.yaml")).len() < 100_000);
+    }
 }
 
-/// Every property below `spec` and `status`, by path.
-fn properties() -> BTreeMap<String, Value> {
+/// Every property below `spec` and `status` of a kind, by path.
+fn properties(kind: &str) -> BTreeMap<String, Value> {
     fn walk(path: &str, schema: &Value, found: &mut BTreeMap<String, Value>) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             for (name, property) in properties {
@@ -94,31 +105,29 @@ fn properties() -> BTreeMap<String, Value> {
         }
     }
     let mut found = BTreeMap::new();
-    for crd in manifests::crds() {
-        let crd = serde_json::to_value(&crd).expect("JSON");
-        for version in crd["spec"]["versions"].as_array().expect("versions") {
-            let root = &version["schema"]["openAPIV3Schema"]["properties"];
-            for part in ["spec", "status"] {
-                walk(part, &root[part], &mut found);
-            }
-        }
+    let root = serde_json::to_value(manifests::schema_of(kind)).expect("JSON");
+    for part in ["spec", "status"] {
+        walk(part, &root["properties"][part], &mut found);
     }
     found
 }
 
 #[test]
 fn every_property_of_the_crd_has_a_description_of_at_least_a_sentence() {
-    let properties = properties();
+    let pipelines = properties(KIND);
     assert!(
-        properties.contains_key("spec.rollout.maxUnavailable"),
+        pipelines.contains_key("spec.rollout.maxUnavailable"),
         "the walk reaches nested fields"
     );
     assert!(
-        properties.contains_key("status.conditions[].reason"),
+        pipelines.contains_key("status.conditions[].reason"),
         "the walk reaches lists"
     );
-    let poor: Vec<_> = properties
+    let analyses = properties(ANALYSIS_KIND);
+    assert!(analyses.contains_key("spec.metrics[].query"));
+    let poor: Vec<_> = pipelines
         .iter()
+        .chain(&analyses)
         .filter(|(_, schema)| {
             let text = schema["description"].as_str().unwrap_or_default();
             text.split_whitespace().count() < 4 || !text.trim_end().ends_with('.')
@@ -130,8 +139,9 @@ fn every_property_of_the_crd_has_a_description_of_at_least_a_sentence() {
 
 #[test]
 fn only_the_users_own_objects_are_open() {
-    let open: Vec<_> = properties()
+    let open: Vec<_> = properties(KIND)
         .into_iter()
+        .chain(properties(ANALYSIS_KIND))
         .filter(|(_, schema)| schema.get("x-kubernetes-preserve-unknown-fields").is_some())
         .map(|(path, _)| path)
         .collect();
@@ -148,12 +158,26 @@ fn only_the_users_own_objects_are_open() {
 
 #[test]
 fn every_static_default_stands_in_the_crd() {
-    let defaults: Vec<_> = properties()
-        .into_iter()
-        .filter_map(|(path, schema)| Some(format!("{path}={}", schema.get("default")?)))
-        .collect();
+    let defaults = |kind| {
+        let properties = properties(kind).into_iter();
+        properties
+            .filter_map(|(path, schema)| Some(format!("{path}={}", schema.get("default")?)))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
-        defaults,
+        defaults(ANALYSIS_KIND),
+        [
+            "spec.failureLimit=3",
+            "spec.initialDelay=\"0s\"",
+            "spec.interval=\"30s\"",
+            "spec.metrics[].source=\"default\"",
+            "spec.mode=\"Enforce\"",
+            "spec.onNoData=\"Pause\"",
+            "spec.requiredPasses=5",
+        ]
+    );
+    assert_eq!(
+        defaults(KIND),
         [
             "spec.container_name=\"pipeline-consumer\"",
             "spec.enable_liveness_probe=true",

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use streaming_operator::api::manifests;
+use streaming_operator::api::meta::KIND;
 use streaming_operator::core::validation::{RULES, WARNING_RULES, validate};
 use streaming_operator::core::violation::Violation;
 use testkit::fixtures::{self, Cause, RuleFixture};
@@ -279,16 +280,8 @@ fn constraints() -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    for crd in manifests::crds() {
-        let crd = serde_json::to_value(&crd).expect("JSON");
-        for version in crd["spec"]["versions"].as_array().expect("versions") {
-            walk(
-                "spec",
-                &version["schema"]["openAPIV3Schema"]["properties"]["spec"],
-                &mut found,
-            );
-        }
-    }
+    let schema = serde_json::to_value(manifests::schema_of(KIND)).expect("JSON");
+    walk("spec", &schema["properties"]["spec"], &mut found);
     found
 }
 

@@ -2,8 +2,15 @@
 # Longer runs of what `make test` runs for a short while. Usage: tests/soak.sh NAME
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-names="core idle model rollouts ha races crash migration"
+names="analyses core idle model rollouts ha races crash migration"
 case ${1:-} in
+  analyses)
+    # So many analyses that measure every 30 seconds.
+    STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)
+    export STREAMING_OPERATOR_ASSETS
+    STREAMS_TEST_ANALYSES=${ANALYSES:-500} STREAMS_TEST_ANALYSIS_INTERVAL=30 \
+      cargo test --profile ci --locked --test rollouts analyses:: -- --nocapture
+    ;;
   idle)
     # Fifty pipelines, two replicas of the operator: five minutes without a request but watches and the lease.
     STREAMING_OPERATOR_ASSETS=$(tests/control-plane/build.sh)

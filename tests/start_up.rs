@@ -177,7 +177,13 @@ async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told
     );
     assert!(log.contains(&own), "{log}");
 
-    cluster.install_roles(&Roles::everywhere(&namespace)).await.unwrap();
+    // Neither may analyses hold Deployments, nor do Pods run elsewhere: nobody is asked about users.
+    let launch = launch.with(&["--deployment-targets=false"]);
+    let roles = Roles {
+        deployment_targets: false,
+        ..Roles::everywhere(&namespace)
+    };
+    cluster.install_roles(&roles).await.unwrap();
     let log = ends_with(&launch, 4).await;
     assert!(
         log.contains("CustomResourceDefinition streamingpipelines.streams.sentry.io is not there"),
@@ -219,7 +225,9 @@ async fn it_names_what_is_missing_until_nothing_is_and_then_ends_when_it_is_told
 
     // A second signal does not wait for the delay.
     let operator = Launch {
-        arguments: vec!["--shutdown-delay=600s".to_owned()],
+        arguments: ["--shutdown-delay=600s", "--deployment-targets=false"]
+            .map(str::to_owned)
+            .to_vec(),
         ..launch
     };
     let operator = operator.start().unwrap();

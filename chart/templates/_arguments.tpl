@@ -32,6 +32,9 @@
 {{- else }}
 - --webhook-enabled=false
 {{- end }}
+{{- range $name, $source := .Values.metricsSources }}
+- --metrics-source={{ $name }}={{ include "streaming-operator.metricsSourcesFolder" $ }}/{{ $name }}.yaml
+{{- end }}
 {{- range $key, $value := .Values.settings }}
 {{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
 - --{{ kebabcase $key }}={{ kindIs "float64" $value | ternary (int $value) $value }}

@@ -17,7 +17,7 @@
 # The start goes on only when our own kind is known to the API server.
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
-  resourceNames: [streamingpipelines.streams.sentry.io]
+  resourceNames: [streamingpipelines.streams.sentry.io, rolloutanalyses.streams.sentry.io]
   verbs: [get]
 {{- $runs := include "streaming-operator.controllerEnabled" . }}
 {{- if $runs }}
@@ -36,8 +36,10 @@
   resources: [validatingwebhookconfigurations]
   resourceNames: [{{ include "streaming-operator.webhookConfigName" . | quote }}]
   verbs: [{{ empty $runs | ternary "get, list, watch, patch" "get, patch" }}]
-{{- if and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
-# May the user who has a pipeline's Pods run in another namespace run Pods there?
+{{- $pods := and .Values.workloadNamespace (ne (toString (.Values.settings).workloadAccessCheck) "false") }}
+{{- if or $pods (ne (toString (.Values.settings).deploymentTargets) "false") }}
+# May the user who has a pipeline's Pods run in another namespace run Pods there? May the one who makes a Deployment the
+# target of an analysis, which can pause it, patch it?
 - apiGroups: [authorization.k8s.io]
   resources: [subjectaccessreviews]
   verbs: [create]
@@ -66,6 +68,25 @@
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+- apiGroups: [streams.sentry.io]
+  resources: [rolloutanalyses]
+  verbs: [get, list, watch]
+- apiGroups: [streams.sentry.io]
+  resources: [rolloutanalyses/status]
+  verbs: [update]
+{{- if ne (toString (.Values.settings).deploymentTargets) "false" }}
+# A RolloutAnalysis may hold a Deployment: spec.paused is all that is written. Which Pods are of which template, its
+# ReplicaSets say.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, patch]
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
+{{- end }}
   {{- else }}
   verbs: [list, watch]
   {{- end }}

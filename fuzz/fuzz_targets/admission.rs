@@ -28,6 +28,7 @@ fn handler() -> (Runtime, Router) {
     let deps = Deps {
         names: Arc::new(names),
         authorizer: None,
+        metrics_sources: Arc::default(),
         metrics: Metrics::new("0", "0", false),
         limits: WorkLimits::default(),
     };

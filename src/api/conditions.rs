@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What is judged: Rendered, Applied, Available, Progressing, RolloutPaused, Ready, Reconciling or Stalled.
+    /// What is judged. Of a pipeline: Rendered, Applied, Available, Progressing, RolloutPaused, Ready, Reconciling or
+    /// Stalled; of an analysis: Ready, TargetFound, MetricsUnavailable, RegressionDetected, RolloutPaused or Stalled.
     #[serde(rename = "type")]
     pub type_: String,
     /// The judgement: True, False or Unknown.
@@ -57,12 +58,12 @@ impl From<bool> for ConditionStatus {
 }
 
 macro_rules! condition_types {
-    ($($(#[doc = $means:literal])+ $type:ident,)*) => {
-        /// What a condition judges. All are present from the first visit on.
+    ($(#[doc = $doc:literal])+ $name:ident: $($(#[doc = $means:literal])+ $type:ident,)*) => {
+        $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum ConditionType { $($(#[doc = $means])+ $type),* }
+        pub enum $name { $($(#[doc = $means])+ $type),* }
 
-        impl ConditionType {
+        impl $name {
             /// Every one, in the order in which they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$type),*];
 
@@ -79,7 +80,7 @@ macro_rules! condition_types {
             }
         }
 
-        impl std::fmt::Display for ConditionType {
+        impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
@@ -88,6 +89,8 @@ macro_rules! condition_types {
 }
 
 condition_types! {
+    /// What a condition of a pipeline judges. All are present from the first visit on.
+    ConditionType:
     /// Whether the spec could be turned into Pods.
     Rendered,
     /// Whether what the operator had to write, it could write.
@@ -103,5 +106,22 @@ condition_types! {
     /// Whether the operator is at work on it, or waits for what comes by itself (kstatus).
     Reconciling,
     /// Whether it will not go on without a person (kstatus). The one to alert on.
+    Stalled,
+}
+
+condition_types! {
+    /// What a condition of an analysis judges. All are present from the first visit on.
+    AnalysisConditionType:
+    /// Whether the analysis can do its work, and its metrics hold. `kubectl get ra` shows its reason as REASON.
+    Ready,
+    /// Whether the object that it watches is there.
+    TargetFound,
+    /// Whether all attempts of the last measurement failed to get an answer. An outage counts nothing and pauses nothing.
+    MetricsUnavailable,
+    /// Whether the metrics say that the target's revision is worse than it may be.
+    RegressionDetected,
+    /// Whether this analysis holds the rollout of its target.
+    RolloutPaused,
+    /// Whether it will not go on without a person (kstatus).
     Stalled,
 }

@@ -4,12 +4,12 @@
 //! an API, people alert on them: must never rename one.
 
 macro_rules! event_reasons {
-    ($($(#[doc = $means:literal])+ $reason:ident $kind:ident => $to_do:literal,)*) => {
-        /// What an Event tells.
+    ($(#[doc = $doc:literal])+ $name:ident: $($(#[doc = $means:literal])+ $reason:ident $kind:ident => $to_do:literal,)*) => {
+        $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum NoticeReason { $($(#[doc = $means])+ $reason),* }
+        pub enum $name { $($(#[doc = $means])+ $reason),* }
 
-        impl NoticeReason {
+        impl $name {
             /// Every one, in the order in which they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$reason),*];
 
@@ -43,6 +43,8 @@ macro_rules! event_reasons {
 }
 
 event_reasons! {
+    /// What an Event about a pipeline, or about what it made, tells.
+    NoticeReason:
     /// A new revision is being rolled out.
     RolloutStarted Normal => "Nothing.",
     /// The canary is good, or a person opened the gate with the annotation `promote`; the primary Pods follow. The note says
@@ -99,4 +101,26 @@ event_reasons! {
     OrderIgnored Warning =>
         "The note has the annotation and why, or the shape that is expected. Write it again with \
          `kubectl annotate --overwrite`, an `abort` that was left behind after removing it; REVISION is `status.updateRevision`. A first deployment is mended by an edit.",
+}
+
+event_reasons! {
+    /// What an Event about an analysis tells. Those that hold a rollout, or let it go, are about the target too.
+    AnalysisNotice:
+    /// The metrics of a revision that rolls out regressed: `failureLimit` measurements failed, and the analysis holds the
+    /// rollout. The note has the metric, its value and its limit.
+    RolloutPaused Warning => "As for the reason [RegressionDetected](#rolloutanalysis-regressiondetected).",
+    /// The analysis no longer holds the rollout: a new revision, a rollback, a person's resume, or an edit of the analysis.
+    /// The note says which.
+    RolloutResumed Normal => "Nothing.",
+    /// `requiredPasses` measurements of the revision passed.
+    AnalysisPassed Normal => "Nothing.",
+    /// The metrics of a revision regressed and nothing is held for it: the rollout has ended, there is nothing to go back to,
+    /// or `mode` is `ReportOnly`.
+    RegressionDetected Warning => "As for the reason [RegressionDetected](#rolloutanalysis-regressiondetected).",
+    /// The metrics hold again, after a rollout that had ended.
+    RegressionEnded Normal => "Nothing.",
+    /// All attempts of a measurement failed. That counts nothing and pauses nothing; a gate that is shut stays shut.
+    MetricsUnavailable Warning => "As for the reason [MetricsUnavailable](#rolloutanalysis-metricsunavailable).",
+    /// The metrics source answers again.
+    MetricsAvailable Normal => "Nothing.",
 }

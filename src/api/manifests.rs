@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::StreamingPipeline;
+use super::{RolloutAnalysis, StreamingPipeline};
 
 /// Whether the API server serves the kind of a CRD, as its status says.
 #[must_use]
@@ -18,7 +18,16 @@ pub fn is_established(crd: &CustomResourceDefinition) -> bool {
 /// The CRDs, each with the metadata it is installed with.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
-    vec![tidied(StreamingPipeline::crd())]
+    vec![tidied(StreamingPipeline::crd()), tidied(RolloutAnalysis::crd())]
+}
+
+/// The schema of the objects of a kind of ours; empty for any other.
+#[must_use]
+pub fn schema_of(kind: &str) -> JSONSchemaProps {
+    let ours = crds().into_iter().find(|crd| crd.spec.names.kind == kind);
+    let versions = ours.into_iter().flat_map(|crd| crd.spec.versions);
+    let mut schemas = versions.filter_map(|version| version.schema?.open_api_v3_schema);
+    schemas.next().unwrap_or_default()
 }
 
 fn tidied(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {

@@ -14,6 +14,10 @@ pub const API_VERSION: &str = "streams.sentry.io/v1alpha1";
 pub const KIND: &str = "StreamingPipeline";
 /// Plural (resource) name of the pipelines.
 pub const PLURAL: &str = "streamingpipelines";
+/// Kind of the analyses.
+pub const ANALYSIS_KIND: &str = "RolloutAnalysis";
+/// Plural (resource) name of the analyses.
+pub const ANALYSIS_PLURAL: &str = "rolloutanalyses";
 
 /// Label on everything we make; its value is [`MANAGED_BY_VALUE`]. The one selector of our watches.
 pub const LABEL_MANAGED_BY: &str = "streams.sentry.io/managed-by";
@@ -87,6 +91,9 @@ pub const FIELD_MANAGER: &str = "streaming-operator";
 pub const FIELD_MANAGER_CA: &str = "streaming-operator-ca";
 /// Field manager of what is written to Deployments of the Python operator, whose own is [`FIELD_MANAGER`] too.
 pub const FIELD_MANAGER_LEGACY: &str = "streaming-operator-migration";
+/// What the field manager with which an analysis holds a Deployment begins with; its uid follows. One for each analysis, so
+/// that the API server counts who holds.
+pub const FIELD_MANAGER_ANALYSIS_PREFIX: &str = "streaming-operator/ra-";
 /// `reportingController` of our Events.
 pub const EVENT_REPORTER: &str = "streaming-operator";
 

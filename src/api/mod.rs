@@ -8,20 +8,29 @@
     reason = "descriptions in a CRD are shown as they are, without markup"
 )]
 
+pub mod analysis_reasons;
+pub mod analysis_status;
 pub mod conditions;
+pub mod deployment;
 pub mod events;
 pub mod manifests;
 pub mod meta;
 pub mod reasons;
 pub mod rollout;
+pub mod rollout_analysis;
 pub mod status;
 pub mod stored;
+pub mod stored_analysis;
 pub mod streaming_pipeline;
 
-pub use conditions::{Condition, ConditionStatus, ConditionType};
-pub use events::NoticeReason;
+pub use analysis_reasons::AnalysisReason;
+pub use analysis_status::RolloutAnalysisStatus;
+pub use conditions::{AnalysisConditionType, Condition, ConditionStatus, ConditionType};
+pub use events::{AnalysisNotice, NoticeReason};
 pub use reasons::Reason;
 pub use rollout::{OnFailure, PodReplacementPolicy, Rollout};
+pub use rollout_analysis::{RolloutAnalysis, RolloutAnalysisSpec};
 pub use status::StreamingPipelineStatus;
 pub use stored::StoredPipeline;
+pub use stored_analysis::StoredAnalysis;
 pub use streaming_pipeline::{LogLevel, StreamingPipeline, StreamingPipelineSpec};

@@ -8,9 +8,9 @@ use super::conditions::{ConditionStatus, ConditionType};
 
 /// What is to be known of a reason.
 #[derive(Clone, Copy, Debug)]
-pub struct ReasonPage {
+pub struct ReasonPage<T: 'static = ConditionType> {
     /// The conditions that have it, with the status that they then have; the page has it under the first.
-    pub on: &'static [(ConditionType, ConditionStatus)],
+    pub on: &'static [(T, ConditionStatus)],
     /// What it means, in Markdown.
     pub means: &'static str,
     /// What to do about it, in Markdown.
@@ -18,12 +18,13 @@ pub struct ReasonPage {
 }
 
 macro_rules! reasons {
-    ($($(#[doc = $means:literal])+ $reason:ident [$($type:ident $status:ident),+] => $to_do:literal,)*) => {
-        /// Why a condition is as it is.
+    ($(#[doc = $doc:literal])+ $name:ident on $types:ident:
+     $($(#[doc = $means:literal])+ $reason:ident [$($type:ident $status:ident),+] => $to_do:literal,)*) => {
+        $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Reason { $($(#[doc = $means])+ $reason),* }
+        pub enum $name { $($(#[doc = $means])+ $reason),* }
 
-        impl Reason {
+        impl $name {
             /// Every one, in the order in which they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$reason),*];
 
@@ -35,10 +36,10 @@ macro_rules! reasons {
 
             /// What it means, and what to do.
             #[must_use]
-            pub const fn page(self) -> ReasonPage {
+            pub const fn page(self) -> super::reasons::ReasonPage<$types> {
                 match self {
-                    $(Self::$reason => ReasonPage {
-                        on: &[$((ConditionType::$type, ConditionStatus::$status)),+],
+                    $(Self::$reason => super::reasons::ReasonPage {
+                        on: &[$(($types::$type, super::conditions::ConditionStatus::$status)),+],
                         means: concat!($($means),+),
                         to_do: $to_do,
                     }),*
@@ -46,7 +47,7 @@ macro_rules! reasons {
             }
         }
 
-        impl std::fmt::Display for Reason {
+        impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
@@ -54,7 +55,11 @@ macro_rules! reasons {
     };
 }
 
+pub(super) use reasons;
+
 reasons! {
+    /// Why a condition of a pipeline is as it is.
+    Reason on ConditionType:
     /// All Pods are of the spec's revision and available.
     Ready [Ready True] => "Nothing.",
     /// `suspend` is set, and no Pod is left. Everything else is kept.

@@ -151,7 +151,7 @@ fn decode_generations(generations: &Value) -> SetGenerations {
 /// The metadata that is read: all but `managedFields` and what the API server no longer sets.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Metadata {
+pub(super) struct Metadata {
     name: Option<String>,
     generate_name: Option<String>,
     namespace: Option<String>,

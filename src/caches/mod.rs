@@ -4,6 +4,7 @@
 //! behind by the time that events take; what must not be decided on old news asks the API server. Must never write to
 //! the API server, and never show a part of a list as if it were all.
 
+pub mod analyses;
 pub mod cache;
 pub mod pipelines;
 pub mod triggers;
@@ -16,6 +17,7 @@ use crate::api::meta::{
 };
 use crate::core::collision::PipelineId;
 
+pub use analyses::Analyses;
 pub use cache::{Cache, Change, Key};
 pub use pipelines::Pipelines;
 pub use triggers::Triggers;

@@ -14,7 +14,8 @@ use crate::telemetry::Metrics;
 #[derive(Clone, Debug)]
 pub struct Triggers {
     inner: Arc<Mutex<Inner>>,
-    metrics: Metrics,
+    /// `None`: its depth is shown nowhere.
+    metrics: Option<Metrics>,
 }
 
 #[derive(Debug, Default)]
@@ -34,7 +35,16 @@ impl Triggers {
     pub fn new(metrics: Metrics) -> Self {
         Self {
             inner: Arc::default(),
-            metrics,
+            metrics: Some(metrics),
+        }
+    }
+
+    /// An empty queue that nobody reads, of which no metric tells.
+    #[must_use]
+    pub fn uncounted() -> Self {
+        Self {
+            inner: Arc::default(),
+            metrics: None,
         }
     }
 
@@ -49,7 +59,7 @@ impl Triggers {
             // The reader is gone: its term has ended, and the next begins with all pipelines.
             let _ended = sender.unbounded_send(pipeline);
         }
-        self.metrics.queue_depth(inner.waiting.len());
+        self.show(inner.waiting.len());
     }
 
     /// Begins to read; an earlier reader gets no more. The stream ends when [`Triggers::end`] is called.
@@ -68,14 +78,20 @@ impl Triggers {
     /// Ends the stream of the reader.
     pub fn end(&self) {
         *self.lock() = Inner::default();
-        self.metrics.queue_depth(0);
+        self.show(0);
     }
 
     /// The pipeline is being looked at, or is gone.
     pub fn begun(&self, pipeline: &PipelineId) {
         let mut inner = self.lock();
         inner.waiting.remove(pipeline);
-        self.metrics.queue_depth(inner.waiting.len());
+        self.show(inner.waiting.len());
+    }
+
+    fn show(&self, depth: usize) {
+        if let Some(metrics) = &self.metrics {
+            metrics.queue_depth(depth);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

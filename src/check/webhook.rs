@@ -10,17 +10,18 @@ use kube::Api;
 use kube::api::ListParams;
 
 use super::{Finding, State, Subject};
-use crate::api::meta::VALIDATING_WEBHOOK;
 use crate::certs::pair::Certificate;
 use crate::core::overlap::Watched;
 use crate::operator::{Certificate as Source, WebhookSettings};
-use crate::webhook::manifests::MUTATING_ENTRY;
+use crate::webhook::manifests::{PLURALS, mutating_entry, validating_entry};
 
 const CHECK: &str = "webhook";
 
 /// One entry of a webhook configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
+    /// Its name.
+    pub(super) name: String,
     /// The kind of the configuration, its name, and the entry's.
     pub(super) what: String,
     /// By which name the API server calls it.
@@ -57,24 +58,26 @@ async fn mutating(subject: &Subject<'_>, name: &str) -> Result<Vec<Entry>, Findi
     let what = "MutatingWebhookConfiguration";
     let api = Api::<MutatingWebhookConfiguration>::all(subject.client.clone());
     let found = present(what, name, api.get_opt(name).await)?;
+    let names = PLURALS.map(mutating_entry);
     let webhooks = found.webhooks.unwrap_or_default().into_iter();
-    let entries = webhooks.filter(|entry| entry.name == MUTATING_ENTRY).map(|entry| {
+    let entries = webhooks.filter(|entry| names.contains(&entry.name)).map(|entry| {
         let (selector, policy) = (entry.namespace_selector.as_ref(), entry.failure_policy.as_deref());
         Entry::new(what, name, &entry.name, &entry.client_config, selector, policy)
     });
-    not_empty(what, name, MUTATING_ENTRY, entries.collect())
+    all_there(what, name, &names, entries.collect())
 }
 
 async fn validating(subject: &Subject<'_>, name: &str) -> Result<Vec<Entry>, Finding> {
     let what = "ValidatingWebhookConfiguration";
     let api = Api::<ValidatingWebhookConfiguration>::all(subject.client.clone());
     let found = present(what, name, api.get_opt(name).await)?;
+    let names = PLURALS.map(validating_entry);
     let webhooks = found.webhooks.unwrap_or_default().into_iter();
-    let entries = webhooks.filter(|entry| entry.name == VALIDATING_WEBHOOK).map(|entry| {
+    let entries = webhooks.filter(|entry| names.contains(&entry.name)).map(|entry| {
         let (selector, policy) = (entry.namespace_selector.as_ref(), entry.failure_policy.as_deref());
         Entry::new(what, name, &entry.name, &entry.client_config, selector, policy)
     });
-    not_empty(what, name, VALIDATING_WEBHOOK, entries.collect())
+    all_there(what, name, &names, entries.collect())
 }
 
 const INSTALL: &str = "install it again: `helm upgrade`, or streaming-operator webhook-config | kubectl apply \
@@ -85,12 +88,20 @@ fn present<K>(what: &str, name: &str, got: Result<Option<K>, kube::Error>) -> Re
     got.ok_or_else(|| Finding::wrong(CHECK, format!("{what} {name} is not there"), INSTALL))
 }
 
-fn not_empty(what: &str, name: &str, entry: &str, entries: Vec<Entry>) -> Result<Vec<Entry>, Finding> {
-    if entries.is_empty() {
-        let message = format!("{what} {name} has no entry {entry}: nothing is asked of the operator");
-        return Err(Finding::wrong(CHECK, message, INSTALL));
+/// The entries, if there is one of each of our names.
+fn all_there(what: &str, name: &str, names: &[String], entries: Vec<Entry>) -> Result<Vec<Entry>, Finding> {
+    let is_there = |wanted: &&String| entries.iter().any(|entry| entry.name == **wanted);
+    let missing: Vec<&str> = names
+        .iter()
+        .filter(|name| !is_there(name))
+        .map(String::as_str)
+        .collect();
+    if missing.is_empty() {
+        return Ok(entries);
     }
-    Ok(entries)
+    let missing = missing.join(" and no entry ");
+    let message = format!("{what} {name} has no entry {missing}: the operator is not asked about that kind");
+    Err(Finding::wrong(CHECK, message, INSTALL))
 }
 
 impl Entry {
@@ -109,6 +120,7 @@ impl Entry {
             (None, None) => String::new(),
         };
         Self {
+            name: name.to_owned(),
             what: format!("{kind} {configuration} ({name})"),
             host,
             bundle: client.ca_bundle.clone().unwrap_or_default().0,

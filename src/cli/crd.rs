@@ -2,9 +2,21 @@
 
 use std::process::ExitCode;
 
-use crate::api::manifests;
+use crate::api::{manifests, meta};
 
-/// Prints every CRD as a YAML document.
-pub(super) fn run() -> ExitCode {
-    super::print_documents(manifests::crds().iter())
+/// Which to print.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Plural names of the kinds, such as streamingpipelines; all of them without any
+    #[arg(value_name = "PLURAL", value_parser = clap::builder::PossibleValuesParser::new(PLURALS))]
+    plurals: Vec<String>,
+}
+
+const PLURALS: [&str; 2] = [meta::PLURAL, meta::ANALYSIS_PLURAL];
+
+/// Prints every CRD that is asked for as a YAML document.
+pub(super) fn run(args: &Args) -> ExitCode {
+    let is_asked_for = |plural: &String| args.plurals.is_empty() || args.plurals.contains(plural);
+    let crds = manifests::crds();
+    super::print_documents(crds.iter().filter(|crd| is_asked_for(&crd.spec.names.plural)))
 }

@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::input::{Document, Input, Place};
+use super::input::{self, Document, Input, Place};
 use crate::api::StreamingPipelineSpec;
 use crate::api::stored::{decode_spec, decode_typed_fields};
+use crate::core::analysis::admission;
 use crate::core::collision::{NameIndex, NameSet, PipelineId};
 use crate::core::defaults::apply_defaults;
 use crate::core::valid::ValidPipeline;
@@ -26,6 +27,8 @@ pub(super) const DUPLICATE_KEYS: &str = "duplicate-keys";
 pub(super) const DUPLICATE_KEY: &str = "occurs twice in one object; kubectl would silently take the last";
 /// Name of the fault of a pipeline that stands in the files twice.
 pub(super) const DUPLICATE_PIPELINES: &str = "duplicate-pipelines";
+/// Name of the fault of an analysis that does.
+pub(super) const DUPLICATE_ANALYSES: &str = "duplicate-analyses";
 
 /// A fault as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -87,16 +90,10 @@ pub(super) fn judge_edit(document: &Document, old: &Document) -> Answer {
 /// what was wrong before is a warning only.
 pub(super) fn judge_against(document: &Document, old: Option<&Value>) -> Answer {
     let verdict = validate(&document.object, old);
-    let duplicate_keys = document.duplicate_keys.iter().map(|path| Violation {
-        rule: DUPLICATE_KEYS,
-        path: path.clone(),
-        kind: FaultKind::Duplicate,
-        message: DUPLICATE_KEY.to_owned(),
-    });
     // What the API server itself would say first.
     let violations: Vec<Violation> = metadata(&document.object)
         .into_iter()
-        .chain(duplicate_keys)
+        .chain(duplicate_keys(document))
         .chain(verdict.violations)
         .collect();
     let brought_in = violations.iter().cloned().map(Fault::from).collect();
@@ -118,21 +115,67 @@ pub(super) fn judge_against(document: &Document, old: Option<&Value>) -> Answer 
     }
 }
 
-/// For each document its fault when its pipeline stands in the files already: kubectl would apply both.
+/// Judges the document of an analysis, as one that replaces the object `old`, if there is one: the faults for which it is
+/// refused, and the warnings.
+pub(super) fn judge_analysis(document: &Document, old: Option<&Value>) -> (Vec<Fault>, Vec<Warning>) {
+    // Which metrics sources an operator has is not in the files.
+    let verdict = admission::validate(&document.object, old, None);
+    let faults = metadata(&document.object)
+        .into_iter()
+        .chain(duplicate_keys(document))
+        .chain(verdict.violations);
+    let warnings = verdict.warnings.into_iter();
+    let warnings = warnings.chain(validation::unknown_fields(&document.object));
+    (faults.map(Fault::from).collect(), warnings.collect())
+}
+
+fn duplicate_keys(document: &Document) -> impl Iterator<Item = Violation> {
+    document.duplicate_keys.iter().map(|path| Violation {
+        rule: DUPLICATE_KEYS,
+        path: path.clone(),
+        kind: FaultKind::Duplicate,
+        message: DUPLICATE_KEY.to_owned(),
+    })
+}
+
+/// For each pipeline its fault when it stands in the files already: kubectl would apply both.
 pub(super) fn repeated(input: &Input) -> Vec<Option<Fault>> {
+    let twice = Twice {
+        rule: DUPLICATE_PIPELINES,
+        what: "pipeline",
+    };
+    repetitions(&input.documents, &twice)
+}
+
+/// The same of each analysis.
+pub(super) fn repeated_analyses(input: &Input) -> Vec<Option<Fault>> {
+    let twice = Twice {
+        rule: DUPLICATE_ANALYSES,
+        what: "analysis",
+    };
+    repetitions(&input.analyses, &twice)
+}
+
+/// The fault of what stands in the files twice.
+struct Twice {
+    rule: &'static str,
+    what: &'static str,
+}
+
+fn repetitions(documents: &[Document], twice: &Twice) -> Vec<Option<Fault>> {
     let fault = |first: &Place| Fault {
         field: "metadata.name".to_owned(),
-        rule: DUPLICATE_PIPELINES,
+        rule: twice.rule,
         reason: FaultKind::Duplicate.as_str().into(),
-        message: stands_already(&first.file, &first.line.to_string()),
+        message: stands_already(twice.what, &first.file, &first.line.to_string()),
     };
-    let repeated = input.repeated().into_iter();
+    let repeated = input::repeated(documents).into_iter();
     repeated.map(|first| first.map(fault)).collect()
 }
 
-/// What is said of a pipeline that stands in the files already.
-pub(super) fn stands_already(file: &str, line: &str) -> String {
-    format!("the same pipeline stands at {file}:{line} already; kubectl would apply both, and the last one would stay")
+/// What is said of a pipeline or an analysis that stands in the files already.
+pub(super) fn stands_already(what: &str, file: &str, line: &str) -> String {
+    format!("the same {what} stands at {file}:{line} already; kubectl would apply both, and the last one would stay")
 }
 
 /// What is odd in files that are rendered or planned all the same, line by line: pipelines that stand there twice, and

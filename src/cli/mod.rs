@@ -11,6 +11,7 @@ mod namespace;
 mod orphans;
 mod pipeline;
 mod plan;
+mod query;
 mod reasons;
 mod release;
 mod render;
@@ -49,19 +50,21 @@ enum Command {
     /// Runs the operator until SIGTERM or SIGINT.
     Run(Box<run::RunArgs>),
     /// Prints the CustomResourceDefinitions as YAML.
-    Crd,
+    Crd(crd::Args),
     /// Prints the webhook configurations as YAML.
     WebhookConfig(webhook_config::WebhookConfigArgs),
     /// Prints the rules of validation as Markdown.
     Rules,
     /// Prints what would be created for pipelines in files, without a cluster.
     Render(render::Args),
-    /// Says whether pipelines in files are valid, as the webhook would; without a cluster, unless --server is given.
+    /// Says whether pipelines and analyses in files are valid, as the webhook would; without a cluster, unless --server is given.
     Validate(validate::Args),
     /// Says which Pods an edit of pipelines in files replaces, in which order, without a cluster.
     Plan(plan::Args),
     /// Says whether the installed operator works: rights, CRDs, webhook, certificate, leader, versions.
     Check(check::Args),
+    /// Asks the queries of analyses in files once, and shows what comes back against their limits.
+    Query(query::Args),
     /// Lists Pods and ConfigMaps whose pipeline is gone, and removes them.
     Orphans(orphans::Args),
     /// Takes the operator's finalizers off pipelines before it is uninstalled; their Pods stay.
@@ -99,13 +102,14 @@ pub fn main() -> ExitCode {
     }
     match Cli::parse().command {
         Command::Run(args) => run::run(&args),
-        Command::Crd => crd::run(),
+        Command::Crd(args) => crd::run(&args),
         Command::WebhookConfig(args) => webhook_config::run(args),
         Command::Rules => rules::run(),
         Command::Render(args) => render::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Query(args) => query::run(&args),
         Command::Orphans(args) => orphans::run(&args),
         Command::Release(args) => release::run(&args),
         Command::Reasons => reasons::run(),

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use super::after_printing;
 use crate::api::reasons::ReasonPage;
+use crate::api::{AnalysisConditionType, AnalysisNotice, AnalysisReason};
 use crate::api::{ConditionStatus, ConditionType, NoticeReason, Reason};
 use crate::core::health::{Remedy, WaitingReason};
 use crate::core::plan::{FailedWhy, HoldBy};
 
 const HEAD: &str = "\
-<!-- Written by `make generate` from src/api/reasons.rs and src/api/events.rs. -->
+<!-- Written by `make generate` from src/api/reasons.rs, src/api/analysis_reasons.rs and src/api/events.rs. -->
 
 # Reasons: what a status or an Event says, and what to do
 
@@ -54,6 +55,26 @@ const EVENTS: &str = "
 |---|---|---|---|
 ";
 
+const ANALYSES: &str = "
+# RolloutAnalysis
+
+```sh
+kubectl get ra -A                       # REASON is that of the condition Ready
+kubectl describe ra NAME                # every condition with its message, and the Events
+```
+
+`NAME` is the analysis, `TARGET` the object that it watches.
+";
+
+const ANALYSIS_EVENTS: &str = "
+## RolloutAnalysis: Events
+
+About the analysis; those that hold a rollout or let it go, and regressions, also about the target.
+
+| reason | type | it means | do |
+|---|---|---|---|
+";
+
 /// Prints the page.
 pub(super) fn run() -> ExitCode {
     let mut out = io::stdout().lock();
@@ -61,54 +82,122 @@ pub(super) fn run() -> ExitCode {
     after_printing(printed, ExitCode::SUCCESS)
 }
 
-/// The page: the conditions, each with its reasons, the one of the column REASON first; then holds, Pods and Events.
+/// The page: the conditions, each with its reasons, the one of the column REASON first; then holds, Pods and Events; then
+/// the same of analyses.
 fn page() -> String {
-    let first = [ConditionType::Ready];
-    let others = ConditionType::ALL.iter().filter(|type_| !first.contains(type_));
-    let conditions: String = first.iter().chain(others).map(|type_| condition(*type_)).collect();
-    [HEAD, &conditions, &holds(), &pods(), &events()].concat()
+    let pipelines = conditions(
+        "",
+        ConditionType::ALL,
+        ConditionType::Ready,
+        |type_| (type_.as_str(), type_.means()),
+        Reason::ALL,
+        |reason| (reason.as_str(), reason.page()),
+    );
+    let analyses = conditions(
+        "RolloutAnalysis ",
+        AnalysisConditionType::ALL,
+        AnalysisConditionType::Ready,
+        |type_| (type_.as_str(), type_.means()),
+        AnalysisReason::ALL,
+        |reason| (reason.as_str(), reason.page()),
+    );
+    [
+        HEAD,
+        &pipelines,
+        &holds(),
+        &pods(),
+        &events(),
+        ANALYSES,
+        &analyses,
+        &analysis_events(),
+    ]
+    .concat()
 }
 
-fn condition(type_: ConditionType) -> String {
-    let mut text = format!("\n## Condition {type_}\n\n{}\n", prose(type_.means()));
-    let mut sections = String::new();
-    for status in [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown] {
-        let has = |reason: &&Reason| reason.page().on.contains(&(type_, status));
-        let links: Vec<_> = Reason::ALL.iter().filter(has).map(|reason| link(*reason)).collect();
-        if !links.is_empty() {
-            let _ = write!(text, "\n- `{}`: {}", status.as_str(), links.join(", "));
+/// The sections of all conditions of a kind, that of `first` in front.
+fn conditions<T: Copy + Eq + 'static, R: Copy>(
+    prefix: &'static str,
+    types: &[T],
+    first: T,
+    name: impl Fn(T) -> (&'static str, &'static str),
+    reasons: &[R],
+    page: impl Fn(R) -> (&'static str, ReasonPage<T>),
+) -> String {
+    let others = types.iter().copied().filter(|type_| *type_ != first);
+    let pages: Vec<_> = reasons.iter().map(|reason| page(*reason)).collect();
+    let mut text = String::new();
+    for type_ in [first].into_iter().chain(others) {
+        let (heading, means) = name(type_);
+        let _ = write!(text, "\n## {}{heading}\n\n{}\n", condition_prefix(prefix), prose(means));
+        for status in [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown] {
+            let has = |(_, page): &&(&'static str, ReasonPage<T>)| page.on.contains(&(type_, status));
+            let links: Vec<_> = pages
+                .iter()
+                .filter(has)
+                .map(|(reason, _)| link(prefix, reason))
+                .collect();
+            if !links.is_empty() {
+                let _ = write!(text, "\n- `{}`: {}", status.as_str(), links.join(", "));
+            }
+        }
+        text.push('\n');
+        for (reason, page) in &pages {
+            if page.on.first().is_some_and(|(home, _)| *home == type_) {
+                let on = page.on.iter().map(|(type_, status)| (name(*type_).0, *status));
+                section(
+                    &mut text,
+                    prefix,
+                    reason,
+                    &on.collect::<Vec<_>>(),
+                    page.means,
+                    page.to_do,
+                );
+            }
         }
     }
-    let at_home = Reason::ALL
-        .iter()
-        .filter(|reason| reason.page().on.first().is_some_and(|(home, _)| *home == type_));
-    for reason in at_home {
-        sections.push_str(&section(*reason));
+    text
+}
+
+/// As it stands before the name of a condition in a heading.
+fn condition_prefix(prefix: &str) -> String {
+    match prefix.trim_end() {
+        "" => "Condition ".to_owned(),
+        kind => format!("{kind}: condition "),
     }
-    format!("{text}\n{sections}")
 }
 
-fn link(reason: Reason) -> String {
-    format!("[{reason}](#{})", reason.as_str().to_lowercase())
+fn link(prefix: &str, reason: &str) -> String {
+    let anchor = format!("{prefix}{reason}").to_lowercase().replace(' ', "-");
+    format!("[{reason}](#{anchor})")
 }
 
-fn section(reason: Reason) -> String {
-    let ReasonPage { on, means, to_do } = reason.page();
+fn section(text: &mut String, prefix: &str, reason: &str, on: &[(&str, ConditionStatus)], means: &str, to_do: &str) {
     let on: Vec<_> = on
         .iter()
         .map(|(type_, status)| format!("`{type_}={}`", status.as_str()))
         .collect();
-    format!(
-        "\n### {reason}\n\n{}\n\n{}\n\n**Do:** {to_do}\n",
+    let _ = write!(
+        text,
+        "\n### {prefix}{reason}\n\n{}\n\n{}\n\n**Do:** {to_do}\n",
         on.join(" "),
         prose(means)
-    )
+    );
+}
+
+fn analysis_events() -> String {
+    let mut text = ANALYSIS_EVENTS.to_owned();
+    for reason in AnalysisNotice::ALL {
+        let kind = if reason.is_warning() { "Warning" } else { "Normal" };
+        let (means, to_do) = (prose(reason.means()), reason.to_do());
+        let _ = writeln!(text, "| `{}` | {kind} | {means} | {to_do} |", reason.as_str());
+    }
+    text
 }
 
 fn holds() -> String {
     let mut text = HOLDS.to_owned();
     for (by, reason) in HoldBy::ALL.map(HoldBy::words) {
-        let _ = writeln!(text, "| `{by}` | {} |", link(reason));
+        let _ = writeln!(text, "| `{by}` | {} |", link("", reason.as_str()));
     }
     let failed = FailedWhy::ALL.map(|why| format!("`{}` ({})", why.as_str(), why.in_words()));
     let _ = writeln!(text, "\n`status.rollout.failedRevision.reason`: {}.", failed.join(", "));
@@ -167,7 +256,14 @@ mod tests {
         let of_events = NoticeReason::ALL
             .iter()
             .map(|reason| (reason.as_str(), reason.means(), reason.to_do()));
-        for (reason, means, to_do) in of_conditions.chain(of_events) {
+        let of_analyses = AnalysisReason::ALL
+            .iter()
+            .map(|reason| (reason.as_str(), reason.page().means, reason.page().to_do));
+        let of_their_events = AnalysisNotice::ALL
+            .iter()
+            .map(|reason| (reason.as_str(), reason.means(), reason.to_do()));
+        let all = of_conditions.chain(of_events).chain(of_analyses).chain(of_their_events);
+        for (reason, means, to_do) in all {
             assert!(
                 prose(means).split(' ').count() >= 3 && means.ends_with('.'),
                 "{reason}: {means}"
@@ -191,9 +287,25 @@ mod tests {
     }
 
     #[test]
+    fn every_condition_of_an_analysis_has_a_reason_for_each_way_it_can_stand_for() {
+        for type_ in AnalysisConditionType::ALL {
+            for status in [ConditionStatus::True, ConditionStatus::False] {
+                let has = |reason: &&AnalysisReason| reason.page().on.contains(&(*type_, status));
+                assert!(
+                    AnalysisReason::ALL.iter().any(|reason| has(&reason)),
+                    "{type_} {}",
+                    status.as_str()
+                );
+            }
+        }
+    }
+
+    #[test]
     fn a_link_leads_to_the_section_of_its_reason() {
         let page = page();
         assert!(page.contains("[NameCollision](#namecollision)"));
         assert!(page.contains("\n### NameCollision\n\n`Ready=False` `Applied=False` `Stalled=True`\n"));
+        assert!(page.contains("[UnknownSource](#rolloutanalysis-unknownsource)"));
+        assert!(page.contains("\n### RolloutAnalysis UnknownSource\n"));
     }
 }

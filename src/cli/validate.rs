@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::dry_run::{self, Asked};
+use super::dry_run::{self, Asked, Told};
 use super::input::{self, Document, Input, Place};
-use super::judge::{Fault, Names, judge_against, repeated};
+use super::judge::{Fault, Names, judge_against, judge_analysis, repeated, repeated_analyses};
 use super::namespace::WorkloadNamespace;
 use super::server::Server;
 use crate::core::validation::UNKNOWN_FIELD;
@@ -18,7 +18,7 @@ use crate::core::violation::Warning;
 /// What to validate, and how to say it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Files and folders of manifests (.yaml, .yml, .json); - is stdin. Other kinds in them are skipped.
+    /// Files and folders of pipelines and analyses (.yaml, .yml, .json); - is stdin. Other kinds in them are skipped.
     #[arg(short = 'f', long = "filename", value_name = "FILE|-", required = true)]
     files: Vec<String>,
     /// Form of the answer: for people, for programs, or as annotations of a GitHub workflow.
@@ -48,6 +48,9 @@ struct Report {
 
 #[derive(Serialize)]
 struct Entry {
+    /// Where it stands among all.
+    #[serde(skip)]
+    position: usize,
     file: String,
     document: usize,
     line: usize,
@@ -94,12 +97,15 @@ pub(super) fn run(args: &Args) -> ExitCode {
     }
     let server = args.server.then(Server::connect);
     let namespace = server.as_ref().map_or("default", |server| &server.namespace);
-    let input = input::read_in(namespace, &args.files).served();
-    input.report(&args.files);
-    let asked = server
-        .map(|server| dry_run::ask(&server, &input.documents))
-        .unwrap_or_default();
-    let entries = entries(&input, asked, args.workload_namespace.get());
+    let input = input::read_in(namespace, &args.files).served().with_namespaces();
+    input.report_of_both(&args.files);
+    let ask = |documents: &[Document]| {
+        let server = server.as_ref();
+        server.map(|server| dry_run::ask(server, documents)).unwrap_or_default()
+    };
+    let mut entries = entries(&input, ask(&input.documents), args.workload_namespace.get());
+    entries.extend(analysis_entries(&input, ask(&input.analyses)));
+    entries.sort_by_key(|entry| entry.position);
     report_unasked(&entries);
     let is_valid = entries.iter().all(|entry| entry.faults.is_empty());
     let is_whole = entries.iter().all(|entry| entry.unasked.is_none());
@@ -190,11 +196,33 @@ fn entry(
         Err(_) if stored.is_some() => answer.brought_in.clone(),
         Err(faults) => faults.clone(),
     };
-    let (found_there, said_there, unasked) = told.unwrap_or_default().into_parts();
     let faults = again.into_iter().chain(faults).collect();
+    told_of(document, faults, answer.warnings, told.unwrap_or_default())
+}
+
+/// The answers to all analyses; `asked` as in [`entries`].
+fn analysis_entries(input: &Input, asked: Vec<Asked>) -> Vec<Entry> {
+    let mut asked = asked.into_iter();
+    let entries = input
+        .analyses
+        .iter()
+        .zip(repeated_analyses(input))
+        .map(|(document, again)| {
+            let (stored, told) = asked
+                .next()
+                .map_or((None, None), |asked| (asked.stored, Some(asked.told)));
+            let (faults, warnings) = judge_analysis(document, stored.as_ref());
+            let faults = again.into_iter().chain(faults).collect();
+            told_of(document, faults, warnings, told.unwrap_or_default())
+        });
+    entries.collect()
+}
+
+/// What was found here of a document, and what the API server says of it besides.
+fn told_of(document: &Document, faults: Vec<Fault>, mut here: Vec<Warning>, told: Told) -> Entry {
+    let (found_there, said_there, unasked) = told.into_parts();
     let faults = dry_run::join(faults, found_there);
     let is_refused = |field: &str| faults.iter().any(|fault| fault.field == field);
-    let mut here = answer.warnings;
     // That a field is dropped is no news where it is a fault.
     here.retain(|warning| warning.rule != UNKNOWN_FIELD || !is_refused(&warning.path));
     let Place {
@@ -203,6 +231,7 @@ fn entry(
         line,
     } = document.place.clone();
     Entry {
+        position: document.position,
         file,
         document: number,
         line,

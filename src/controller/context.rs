@@ -15,7 +15,7 @@ use super::errors::Failure;
 use super::legacy::{LegacyRights, LegacySettings};
 use super::namespaces::Namespaces;
 use super::world::World;
-use crate::caches::{Pipelines, Triggers};
+use crate::caches::{Analyses, Pipelines, Triggers};
 use crate::core::settings::Settings;
 use crate::core::stored_revision::StoredRevision;
 use crate::telemetry::Metrics;
@@ -55,6 +55,8 @@ pub struct Context {
     pub client: Client,
     /// All pipelines.
     pub pipelines: Pipelines,
+    /// All analyses.
+    pub analyses: Analyses,
     /// What has been seen and done.
     pub world: Arc<World>,
     /// Who is to be looked at.

@@ -14,11 +14,15 @@ use super::errors::{Class, Failure};
 use super::legacy;
 use super::world::Look;
 use crate::api::meta::LABEL_OWNER_UID;
-use crate::api::{StoredPipeline, StreamingPipelineStatus};
+use crate::api::rollout_analysis::TargetKind;
+use crate::api::{StoredAnalysis, StoredPipeline, StreamingPipelineStatus};
+use crate::caches::id_of;
+use crate::core::analysis::gate::{Guard, Question, verdict};
+use crate::core::analysis::valid::ValidAnalysis;
 use crate::core::in_flight::Ledger;
 use crate::core::names::Revision;
 use crate::core::observed::{Observed, Owner, PipelineFacts};
-use crate::core::plan::{AnalysisVerdict, Bases, Input, Wanted};
+use crate::core::plan::{AnalysisVerdict, Bases, Input, Orders, Wanted};
 use crate::core::render::{Rendered, render};
 use crate::core::stored_revision::StoredRevision;
 use crate::core::valid::ValidPipeline;
@@ -37,7 +41,7 @@ pub struct View {
     pub observed: Observed,
     /// The ledger as it was then.
     pub ledger: Ledger,
-    /// No RolloutAnalysis is read yet, so none has a say.
+    /// What the analyses say of its update revision.
     pub analysis: AnalysisVerdict,
 }
 
@@ -81,14 +85,15 @@ pub async fn gather(ctx: &Context, cached: Arc<StoredPipeline>, now: Timestamp) 
     };
     let (observed, ledger) = ctx.world.observe(&stored, &look);
     let observed = observed.with_legacy(left.legacy, &left.pods, spec.wanted.as_ref(), &ctx.settings, now);
+    let analysis = analysis(ctx, &stored, &pipeline, &spec, now);
     Ok(Some(View {
         now,
+        stored,
+        pipeline,
         spec,
         observed,
         ledger,
-        analysis: AnalysisVerdict::None,
-        pipeline,
-        stored,
+        analysis,
     }))
 }
 
@@ -121,6 +126,54 @@ impl View {
     pub fn previous(&self) -> &StreamingPipelineStatus {
         &self.stored.status
     }
+}
+
+/// What the analyses say of the revision that the spec asks for.
+///
+/// When that is another one than the status has, this pass begins with it: what they said of an earlier attempt at it is
+/// over, and none has a say before it has begun afresh.
+fn analysis(
+    ctx: &Context,
+    stored: &StoredPipeline,
+    pipeline: &PipelineFacts,
+    spec: &SpecView,
+    now: Timestamp,
+) -> AnalysisVerdict {
+    let update = stored.status.update_revision.as_deref();
+    let wanted = spec.rendered.as_ref().map(|rendered| rendered.revision.as_str());
+    if wanted.is_some_and(|wanted| update != Some(wanted)) {
+        ctx.analyses.new_attempt(&id_of(&stored.metadata));
+    }
+    let found = ctx
+        .analyses
+        .of_target(&pipeline.namespace, TargetKind::StreamingPipeline, &pipeline.name);
+    let read: Vec<_> = found.iter().map(|analysis| (analysis, valid(analysis))).collect();
+    let guards: Vec<Guard<'_>> = read
+        .iter()
+        .map(|(stored, analysis)| Guard {
+            name: stored.metadata.name.as_deref().unwrap_or_default(),
+            analysis: analysis.as_ref(),
+            status: &stored.status,
+            is_behind: stored
+                .metadata
+                .uid
+                .as_deref()
+                .is_some_and(|uid| ctx.analyses.is_behind(uid)),
+        })
+        .collect();
+    let resume = Orders::read(&pipeline.annotations).resume;
+    let question = Question {
+        uid: &pipeline.uid,
+        revision: wanted.or(update).unwrap_or_default(),
+        resume: resume.as_ref().map(|(revision, time)| (revision.as_str(), *time)),
+        now,
+    };
+    verdict(&guards, &question)
+}
+
+fn valid(analysis: &StoredAnalysis) -> Option<ValidAnalysis> {
+    let spec = analysis.spec.as_ref().as_ref().ok()?;
+    ValidAnalysis::parse(spec).ok()
 }
 
 fn read_spec(stored: &StoredPipeline, name: &str) -> SpecView {

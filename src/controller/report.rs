@@ -108,8 +108,11 @@ pub async fn notices(ctx: &Context, view: &View, notices: &[Notice]) {
 
 /// Publishes one Event about an object, and logs it.
 pub async fn publish(ctx: &Context, about: &ObjectReference, reason: NoticeReason, message: &str) {
-    let warns = reason.is_warning();
-    let reason = reason.as_str();
+    publish_as(ctx, about, reason.as_str(), reason.is_warning(), message).await;
+}
+
+/// The same with a reason of another kind; `warns`: as a Warning.
+pub async fn publish_as(ctx: &Context, about: &ObjectReference, reason: &'static str, warns: bool, message: &str) {
     if warns {
         tracing::warn!(reason, "{message}");
     } else {

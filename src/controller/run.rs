@@ -90,6 +90,8 @@ pub async fn lead(ctx: Arc<Context>, stop: CancellationToken) {
         // The senders live as long as the context.
         let _pipelines = ctx.pipelines.synced().wait_for(|synced| *synced).await.is_ok();
         let _objects = ctx.world.synced().wait_for(|synced| *synced).await.is_ok();
+        // A gate must not open because the analysis that shuts it is not known yet.
+        let _analyses = ctx.analyses.synced().wait_for(|synced| *synced).await.is_ok();
     };
     if stop.run_until_cancelled(ready).await.is_none() {
         return;

@@ -43,7 +43,8 @@ pub fn default_pipeline_name(object: &Value) -> Option<&str> {
     name.filter(|name| !name.is_empty())
 }
 
-fn fill(object: &mut Map<String, Value>, field: &str, default: impl FnOnce() -> Value) {
+/// Writes a default into `object`, unless the field is there.
+pub(in crate::core) fn fill(object: &mut Map<String, Value>, field: &str, default: impl FnOnce() -> Value) {
     if !object.contains_key(field) {
         object.insert(field.to_owned(), default());
     }

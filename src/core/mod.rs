@@ -3,6 +3,7 @@
 //! Must never await, call, log, read a clock or draw a random number; `tests/architecture.rs` looks. Imports `api`
 //! alone. In reading order.
 
+pub mod duration;
 pub mod names;
 pub mod path;
 pub mod violation;
@@ -43,3 +44,5 @@ pub mod tree;
 pub mod undo;
 
 pub mod forecast;
+
+pub mod analysis;

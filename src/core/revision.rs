@@ -3,6 +3,8 @@
 //! Must never change for a stored spec: another digest restarts every Pod of the pipeline. So a field at its default
 //! counts as absent (a field of a later release leaves old digests alone), and a test pins digests for ever.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest, Sha256};
 
 use crate::api::StreamingPipelineSpec;
@@ -20,6 +22,20 @@ use super::sorted_json::CANONICAL;
 pub fn revision(spec: &StreamingPipelineSpec, object_name: &str) -> Revision {
     let digest: [u8; 32] = Sha256::digest(canonical(spec, object_name).as_bytes()).into();
     Revision::of_digest(&digest)
+}
+
+/// The revision of a Deployment: the SHA-256 of the canonical JSON of its `.spec.template`, in hex digits. Everything in the
+/// template is part of it, what the API server defaulted and what this release does not know included.
+#[must_use]
+pub fn of_template(template: &OpenObject) -> String {
+    let mut text = String::new();
+    CANONICAL.write_object(&mut text, template);
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 fn canonical(spec: &StreamingPipelineSpec, object_name: &str) -> String {

@@ -27,13 +27,15 @@ use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
+use crate::analyses::{AnalysisContext, AskSources};
 use crate::api::meta::EVENT_REPORTER;
-use crate::caches::{Pipelines, Triggers};
+use crate::caches::{Analyses, Pipelines, Triggers};
 use crate::certs::{self, ServingCertificate};
 use crate::client;
 use crate::controller::{self, Clock, Context, World};
 use crate::core::overlap::Watched;
 use crate::leader::{self, LeaseSettings, WriteGate};
+use crate::metrics_sources::Sources;
 use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, open_files, probes, tls};
 use crate::telemetry::Metrics;
 use crate::webhook::authorizer::{Authorizer, Times};
@@ -188,16 +190,22 @@ impl Operator {
             workload_namespace.map(str::to_owned),
             reservation_ttl.unwrap_or_default(),
         ));
-        let observed = Arc::clone(&names);
+        let analyses = Analyses::new(&self.settings.watch_namespaces, triggers.clone());
+        let (observed, targets) = (Arc::clone(&names), analyses.clone());
         let pipelines = Pipelines::new(
             &self.settings.watch_namespaces,
             workload_namespace,
             triggers.clone(),
-            move |event| observed.observe(event),
+            move |event| {
+                observed.observe(event);
+                targets.saw_pipeline(event);
+            },
         );
         let mut watches = vec![Task::spawn(|stop| pipelines.clone().run(reads.clone(), stop))];
         let mut synced = vec![pipelines.synced()];
         let (passes_sender, passes) = watch::channel(false);
+        let sources = Sources::new(self.settings.metrics_sources.clone(), self.metrics.clone());
+        let sources = sources.map_err(|faults| Ending::Unusable(faults.join("; ")))?;
         let terms = self.settings.controller_enabled.then(|| {
             let namespaces = &self.settings.watch_namespaces;
             let world = World::new(pipelines.clone(), triggers.clone(), namespaces, workload_namespace);
@@ -206,8 +214,12 @@ impl Operator {
             watches.push(Task::spawn(|stop| {
                 controller::watch(reads.clone(), Arc::clone(&world), stop)
             }));
+            synced.push(analyses.synced());
+            watches.push(Task::spawn(|stop| analyses.clone().run(reads.clone(), stop)));
             let runs = self.runs(reads, leads.clone(), &mut watches);
-            let context = Arc::new(self.context(writes, pipelines, world, triggers));
+            let context = Arc::new(self.context(writes, pipelines, analyses, world, triggers));
+            let sources = AskSources::of(sources);
+            let context = Arc::new(AnalysisContext::new(context, sources, self.settings.deployment_targets));
             Task::spawn(|stop| term::terms(context, runs, passes_sender, stop))
         });
         let admission = self.admission(reads, writes, &leads, names)?;
@@ -261,7 +273,14 @@ impl Operator {
         runs
     }
 
-    fn context(&self, client: &Client, pipelines: Pipelines, world: Arc<World>, triggers: Triggers) -> Context {
+    fn context(
+        &self,
+        client: &Client,
+        pipelines: Pipelines,
+        analyses: Analyses,
+        world: Arc<World>,
+        triggers: Triggers,
+    ) -> Context {
         let reporter = Reporter {
             controller: EVENT_REPORTER.to_owned(),
             instance: Some(hostname()),
@@ -269,6 +288,7 @@ impl Operator {
         Context {
             client: client.clone(),
             pipelines,
+            analyses,
             world,
             triggers,
             settings: self.settings.pipelines,
@@ -312,13 +332,16 @@ impl Operator {
             webhook_config_name: settings.config_name.clone(),
         };
         // A follower serves admission too, so this client has no gate.
-        let authorizer = self.settings.guarded_namespace().map(|namespace| {
-            let namespace = namespace.to_owned();
-            Arc::new(Authorizer::new(reads.clone(), namespace, Times::default()))
-        });
+        let authorizer = self
+            .settings
+            .guarded()
+            .map(|guarded| Arc::new(Authorizer::new(reads.clone(), guarded, Times::default())));
+        let sources = self.settings.metrics_sources.iter();
+        let sources = sources.map(|source| source.name.clone()).collect();
         let routes = webhook::router(webhook::Deps {
             names,
             authorizer,
+            metrics_sources: Arc::new(sources),
             metrics: self.metrics.clone(),
             limits: WorkLimits::default(),
         });

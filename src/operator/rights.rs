@@ -17,7 +17,7 @@ use kube::{Api, Client, ResourceExt as _};
 use super::fault::Fault;
 use super::settings::{Certificate, Settings};
 use crate::api::manifests::crds;
-use crate::api::meta::{GROUP, PLURAL};
+use crate::api::meta::{ANALYSIS_PLURAL, GROUP, PLURAL};
 use crate::certs::secret::SECRET_NAME;
 
 /// How many questions are asked at once.
@@ -97,6 +97,13 @@ impl Rights {
                 let verbs = ["get", "list", "watch", "create", "patch", "delete"];
                 rights.add("apps", "controllerrevisions", &verbs, *place, None);
                 rights.add("events.k8s.io", "events", &["create", "patch"], *place, None);
+                rights.add(GROUP, ANALYSIS_PLURAL, &["get", "list", "watch"], *place, None);
+                rights.add(GROUP, "rolloutanalyses/status", &["update"], *place, None);
+                if settings.deployment_targets {
+                    rights.add("apps", "deployments", &["get", "list", "watch", "patch"], *place, None);
+                    rights.add("apps", "replicasets", &["list"], *place, None);
+                    rights.add("", "pods", &["list"], *place, None);
+                }
             }
             let workloads = match &settings.workload_namespace {
                 Some(namespace) => vec![Some(namespace.as_str())],
@@ -154,7 +161,7 @@ impl Rights {
             rights.add(group, "mutatingwebhookconfigurations", &mutating, None, name);
             let ours: &[&str] = if all.is_empty() { &mutating } else { &["get", "patch"] };
             rights.add(group, judges, ours, None, name);
-            if settings.guarded_namespace().is_some() {
+            if settings.guarded().is_some() {
                 rights.add("authorization.k8s.io", "subjectaccessreviews", &["create"], None, None);
             }
         }
@@ -203,6 +210,8 @@ impl Rights {
             name: name.map(str::to_owned),
             own: false,
         });
+        // Some are needed for more than one thing.
+        let rights: Vec<_> = rights.filter(|right| !self.0.contains(right)).collect();
         self.0.extend(rights);
     }
 }

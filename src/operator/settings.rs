@@ -10,7 +10,9 @@ use crate::certs::due::Policy;
 use crate::certs::{Mounted, SelfMade, Source};
 use crate::controller::legacy::LegacySettings;
 use crate::core;
+use crate::metrics_sources::SourceSettings;
 use crate::telemetry::LogFormat;
+use crate::webhook::access::Guarded;
 
 /// What a run is told.
 #[derive(Clone, Debug)]
@@ -35,6 +37,10 @@ pub struct Settings {
     pub legacy: LegacySettings,
     /// Most Pod writes at once, 1 to 10,000.
     pub max_pod_writes_in_flight: usize,
+    /// The Prometheus servers that analyses may ask.
+    pub metrics_sources: Vec<SourceSettings>,
+    /// Whether analyses may have Deployments as targets.
+    pub deployment_targets: bool,
     /// Whether there are metrics with names of pipelines.
     pub pipeline_metrics: bool,
     /// Form of the log.
@@ -84,12 +90,15 @@ impl Settings {
         self.watch_namespaces.is_empty() || self.watch_namespaces.iter().any(|name| name == namespace)
     }
 
-    /// The namespace in which users must be allowed to create Pods; `None`: nobody is asked about.
-    pub(super) fn guarded_namespace(&self) -> Option<&str> {
+    /// Which rights of users are asked about at admission; `None`: none is.
+    pub(super) fn guarded(&self) -> Option<Guarded> {
         let webhook = self.webhook.as_ref()?;
-        self.workload_namespace
-            .as_deref()
-            .filter(|_| webhook.workload_access_check)
+        let workload_namespace = self.workload_namespace.clone();
+        let guarded = Guarded {
+            workload_namespace: workload_namespace.filter(|_| webhook.workload_access_check),
+            deployments: self.deployment_targets,
+        };
+        (guarded != Guarded::default()).then_some(guarded)
     }
 }
 

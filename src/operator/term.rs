@@ -8,14 +8,15 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::controller::{self, Context};
+use crate::analyses::{self, AnalysisContext};
+use crate::controller;
 
 /// How long the passes in hand may take once the operator stops; then they are abandoned, which any pass can be.
 const PASSES_END_WITHIN: Duration = Duration::from_secs(5);
 
 /// Reconciles while `leads`, until `stop`; `passes` says whether passes are under way.
 pub(super) async fn terms(
-    context: Arc<Context>,
+    context: Arc<AnalysisContext>,
     mut leads: watch::Receiver<bool>,
     passes: watch::Sender<bool>,
     stop: CancellationToken,
@@ -28,7 +29,7 @@ pub(super) async fn terms(
         }
         passes.send_replace(true);
         let end_of_term = CancellationToken::new();
-        let mut term = Box::pin(controller::lead(Arc::clone(&context), end_of_term.clone()));
+        let mut term = Box::pin(lead(&context, &end_of_term));
         tokio::select! {
             () = &mut term => {}
             () = stop.cancelled() => {
@@ -41,10 +42,20 @@ pub(super) async fn terms(
             () = lost(&mut leads) => {}
         }
         drop(term);
-        context.triggers.end();
-        context.metrics.forget_pipelines();
+        context.base.triggers.end();
+        context.base.metrics.forget_pipelines();
+        context.analyses().triggers.end();
+        context.base.metrics.analyses.forget_all();
         passes.send_replace(false);
     }
+}
+
+/// Passes over pipelines and over analyses.
+async fn lead(context: &Arc<AnalysisContext>, end_of_term: &CancellationToken) {
+    tokio::join!(
+        controller::lead(Arc::clone(&context.base), end_of_term.clone()),
+        analyses::lead(Arc::clone(context), end_of_term.clone())
+    );
 }
 
 async fn lost(leads: &mut watch::Receiver<bool>) {

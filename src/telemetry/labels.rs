@@ -1,5 +1,5 @@
 //! Values of metric labels: closed sets, each with its text. Must never hold text that a user wrote (a name of an
-//! object as a label would make one time series an object).
+//! object as a label would make one time series an object); the names of metrics sources are the operator's configuration.
 
 use std::fmt::Write as _;
 
@@ -88,12 +88,20 @@ label_values! {
         Pipelines = "streamingpipelines",
         /// `/status` of our pipelines.
         PipelineStatus = "streamingpipelines/status",
+        /// Analyses.
+        Analyses = "rolloutanalyses",
+        /// `/status` of analyses.
+        AnalysisStatus = "rolloutanalyses/status",
         /// Pods.
         Pods = "pods",
         /// ConfigMaps.
         ConfigMaps = "configmaps",
         /// ControllerRevisions.
         ControllerRevisions = "controllerrevisions",
+        /// Deployments.
+        Deployments = "deployments",
+        /// ReplicaSets.
+        ReplicaSets = "replicasets",
         /// Events.
         Events = "events",
         /// Leases.
@@ -120,6 +128,8 @@ label_values! {
     AdmissionKind {
         /// A pipeline.
         StreamingPipeline = "StreamingPipeline",
+        /// An analysis.
+        RolloutAnalysis = "RolloutAnalysis",
         /// Another kind, which is refused, or a review that could not be read.
         Other = "other",
     }
@@ -220,6 +230,56 @@ label_values! {
         Updated = "updated",
     }
 
+    /// How a request to a metrics source ended.
+    SourceOutcome {
+        /// With an answer, be it one without series.
+        Answered = "answered",
+        /// Prometheus refuses the query.
+        Rejected = "rejected",
+        /// 401 or 403, or the credentials cannot be read.
+        Unauthorized = "unauthorized",
+        /// 429.
+        Throttled = "throttled",
+        /// 5xx.
+        Server = "server",
+        /// Something that is no answer of Prometheus: a redirect, a page, more than may be read.
+        Malformed = "malformed",
+        /// No answer in time.
+        TimedOut = "timeout",
+        /// No connection, a certificate that does not hold, or one that broke off.
+        Network = "network",
+        /// Not sent: too many requests were under way already.
+        Busy = "busy",
+    }
+
+    /// What came of a measurement of an analysis.
+    MeasurementOutcome {
+        /// Every metric held.
+        Pass = "pass",
+        /// A metric did not hold.
+        Fail = "fail",
+        /// A metric had no data.
+        NoData = "no_data",
+        /// No attempt got an answer, or the query was refused.
+        Error = "error",
+        /// It was of a spec or a revision that changed meanwhile.
+        Dropped = "dropped",
+    }
+
+    /// Verdict of an analysis.
+    AnalysisVerdict {
+        /// Nothing to measure yet.
+        Pending = "Pending",
+        /// Measurements count.
+        Measuring = "Measuring",
+        /// Passed.
+        Passed = "Passed",
+        /// Failed.
+        Failed = "Failed",
+        /// No verdict yet, and the metrics source does not answer.
+        Unavailable = "Unavailable",
+    }
+
     /// Which certificate.
     CertificateRole {
         /// The one that signs.
@@ -283,6 +343,14 @@ label_set! {
     FindingLabel { finding: OrphanFinding }
     /// Of `certificate_expiry_timestamp_seconds`.
     RoleLabel { role: CertificateRole }
+    /// Of `analysis_measurements_total`.
+    MeasurementLabel { outcome: MeasurementOutcome }
+    /// Of `analyses`.
+    AnalysisVerdictLabel { verdict: AnalysisVerdict }
+    /// Of `metrics_source_requests_total`; names of sources are the operator's configuration.
+    SourceLabels { source: String, outcome: SourceOutcome }
+    /// Of `metrics_source_request_duration_seconds`.
+    SourceLabel { source: String }
     /// Of `pipeline_replicas`: the one metric with names of objects, and it can be switched off.
     PipelineLabels { namespace: String, name: String, state: ReplicaState }
 }

@@ -16,10 +16,12 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::analyses::AnalysisMetrics;
 use super::labels::{
     AdmissionKind, AdmissionLabels, AdmissionOperation, AdmissionOutcome, AdmissionPath, ApiLabels, ApiResource,
     CertificateRole, ClassLabel, Code, FindingLabel, OrphanFinding, PathLabel, PhaseLabel, PipelineLabels, PodVerdict,
-    ReconcileResult, ReplicaState, ResultLabel, RetryClass, RoleLabel, RolloutPhase, Verb, VerdictLabel,
+    ReconcileResult, ReplicaState, ResultLabel, RetryClass, RoleLabel, RolloutPhase, SourceLabel, SourceLabels,
+    SourceOutcome, Verb, VerdictLabel,
 };
 use super::process::ProcessCollector;
 
@@ -36,6 +38,10 @@ const RECONCILE_BUCKETS_SECONDS: [f64; 14] = [
 const ADMISSION_BUCKETS_SECONDS: [f64; 14] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 ];
+
+/// Upper bounds of the durations of requests to metrics sources, in seconds: a small query takes milliseconds, and none more
+/// than the source's time-out, 10 s by default.
+const SOURCE_BUCKETS_SECONDS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 type HistogramFamily<L> = Family<L, Histogram, fn() -> Histogram>;
 
@@ -55,7 +61,11 @@ pub struct Metrics {
     orphans: Family<FindingLabel, Gauge>,
     orphans_removed: Counter,
     certificate_expiry: Family<RoleLabel, Gauge>,
+    source_requests: Family<SourceLabels, Counter>,
+    source_duration: HistogramFamily<SourceLabel>,
     pipelines: Arc<Pipelines>,
+    /// Those of analyses.
+    pub analyses: AnalysisMetrics,
 }
 
 /// Figures of one pipeline, as its last reconcile saw it.
@@ -76,6 +86,7 @@ impl Metrics {
     #[must_use]
     pub fn new(version: &str, commit: &str, pipeline_metrics: bool) -> Self {
         let admission: fn() -> Histogram = || Histogram::new(ADMISSION_BUCKETS_SECONDS);
+        let source: fn() -> Histogram = || Histogram::new(SOURCE_BUCKETS_SECONDS);
         let mut metrics = Self {
             registry: Arc::new(Registry::default()),
             reconciles: Family::default(),
@@ -90,10 +101,13 @@ impl Metrics {
             orphans: Family::default(),
             orphans_removed: Counter::default(),
             certificate_expiry: Family::default(),
+            source_requests: Family::default(),
+            source_duration: Family::new_with_constructor(source),
             pipelines: Arc::new(Pipelines {
                 by_name: pipeline_metrics,
                 figures: Mutex::default(),
             }),
+            analyses: AnalysisMetrics::default(),
         };
         metrics.registry = Arc::new(metrics.register(version, commit));
         metrics
@@ -171,8 +185,24 @@ impl Metrics {
             Unit::Seconds,
             self.certificate_expiry.clone(),
         );
+        self.register_sources(ours);
+        self.analyses.register(ours);
         ours.register_collector(Box::new(Arc::clone(&self.pipelines)));
         root
+    }
+
+    fn register_sources(&self, ours: &mut Registry) {
+        ours.register(
+            "metrics_source_requests",
+            "Queries to metrics sources by how they ended",
+            self.source_requests.clone(),
+        );
+        ours.register_with_unit(
+            "metrics_source_request_duration",
+            "Time from the wish to ask a metrics source to the end of its answer",
+            Unit::Seconds,
+            self.source_duration.clone(),
+        );
     }
 
     /// All metrics as OpenMetrics text, of [`CONTENT_TYPE`].
@@ -254,6 +284,18 @@ impl Metrics {
         self.certificate_expiry
             .get_or_create(&RoleLabel { role })
             .set(unix_seconds);
+    }
+
+    /// A request to the metrics source of that name has ended after `duration`.
+    pub fn source_request(&self, source: &str, outcome: SourceOutcome, duration: Duration) {
+        let source = source.to_owned();
+        let histogram = self
+            .source_duration
+            .get_or_create(&SourceLabel { source: source.clone() });
+        histogram.observe(duration.as_secs_f64());
+        self.source_requests
+            .get_or_create(&SourceLabels { source, outcome })
+            .inc();
     }
 
     /// What the last reconcile of a pipeline saw.

@@ -1,6 +1,7 @@
 //! What the operator tells about itself: logs and metrics. Must never decide anything, and never log what a Secret
 //! holds.
 
+pub mod analyses;
 pub mod labels;
 pub mod metrics;
 mod process;

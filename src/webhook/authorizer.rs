@@ -13,7 +13,7 @@ use kube::{Api, Client};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout};
 
-use super::access::{self, Access};
+use super::access::{self, Access, Guarded, Question};
 use super::review::{Answer, Request};
 use crate::client::in_words;
 
@@ -41,21 +41,21 @@ impl Default for Times {
     }
 }
 
-/// Says whether users may run Pods in the workload namespace.
+/// Says whether users may do what the operator does for them.
 pub struct Authorizer {
     client: Client,
-    workload_namespace: String,
+    guarded: Guarded,
     times: Times,
     memory: Mutex<Memory>,
 }
 
 impl Authorizer {
-    /// Asks with `client`, about the namespace in which the Pods of all pipelines run.
+    /// Asks with `client`, about the rights that are guarded.
     #[must_use]
-    pub fn new(client: Client, workload_namespace: String, times: Times) -> Self {
+    pub fn new(client: Client, guarded: Guarded, times: Times) -> Self {
         Self {
             client,
-            workload_namespace,
+            guarded,
             times,
             memory: Mutex::new(Memory {
                 lifetime: times.remembered,
@@ -66,12 +66,11 @@ impl Authorizer {
 
     /// Why `request` may not be admitted; `None`: nothing is against it, or nothing had to be asked.
     pub async fn objection(&self, request: &Request) -> Option<Answer> {
-        let namespace = &self.workload_namespace;
-        let question = access::question(request, namespace)?;
-        match self.ask(question).await {
+        let Question { review, right } = access::question(request, &self.guarded)?;
+        match self.ask(review).await {
             Ok(Access::Granted) => None,
-            Ok(Access::Denied(said)) => Some(access::denial(request, namespace, &said)),
-            Err(why) => Some(access::unanswered(request, namespace, &why)),
+            Ok(Access::Denied(said)) => Some(access::denial(request, &right, &said)),
+            Err(why) => Some(access::unanswered(request, &right, &why)),
         }
     }
 

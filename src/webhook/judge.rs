@@ -3,16 +3,18 @@
 //! Must never refuse what only ends an object: deletions, and edits of an object that is being deleted, always pass.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::names::{Claim, Names};
 use super::patch;
-use super::review::{Answer, Operation, Request};
+use super::review::{Answer, Kind, Operation, Request};
+use crate::core::analysis::admission;
 use crate::core::collision::{Collision, PipelineId};
 use crate::core::validation::{Verdict, WARNINGS_MAX, validate as validate_object};
-use crate::core::violation::{FaultKind, Violation};
+use crate::core::violation::{FaultKind, Violation, Warning};
 
 /// Name of the fault of a pipeline whose names another one has.
 pub const NAME_COLLISION: &str = "NameCollision";
@@ -23,7 +25,11 @@ pub fn mutate(request: &Request) -> Answer {
     if passes_unseen(request) {
         return Answer::default();
     }
-    match patch::of_defaults(&request.object) {
+    let patch = match request.kind {
+        Kind::StreamingPipeline => patch::of_defaults(&request.object),
+        Kind::RolloutAnalysis => patch::of_analysis_defaults(&request.object),
+    };
+    match patch {
         Ok(patch) => Answer {
             patch,
             ..Answer::default()
@@ -32,7 +38,17 @@ pub fn mutate(request: &Request) -> Answer {
     }
 }
 
-/// Judges the object with every fault at once, and reserves its names at `now` when it is admitted to be stored.
+/// Judges an analysis with every fault at once. `sources` are the names of the operator's metrics sources.
+#[must_use]
+pub fn validate_analysis(request: &Request, sources: &BTreeSet<String>) -> Answer {
+    if passes_unseen(request) {
+        return Answer::default();
+    }
+    let verdict = admission::validate(&request.object, request.old_object.as_ref(), Some(sources));
+    answer(request, &verdict.violations, texts(&verdict.warnings))
+}
+
+/// Judges a pipeline with every fault at once, and reserves its names at `now` when it is admitted to be stored.
 #[must_use]
 pub fn validate(request: &Request, names: &Names, now: Timestamp) -> Answer {
     if passes_unseen(request) {
@@ -42,7 +58,7 @@ pub fn validate(request: &Request, names: &Names, now: Timestamp) -> Answer {
         mut violations,
         warnings,
     } = validate_object(&as_sent(request), request.old_object.as_ref());
-    let warnings = warnings.iter().take(WARNINGS_MAX).map(ToString::to_string).collect();
+    let warnings = texts(&warnings);
     match claim(request, names, now, violations.is_empty()) {
         Claim::Free => {}
         Claim::Taken(collision) => violations.push(name_collision(&collision)),
@@ -53,13 +69,21 @@ pub fn validate(request: &Request, names: &Names, now: Timestamp) -> Answer {
             );
         }
     }
+    answer(request, &violations, warnings)
+}
+
+fn texts(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().take(WARNINGS_MAX).map(ToString::to_string).collect()
+}
+
+fn answer(request: &Request, violations: &[Violation], warnings: Vec<String>) -> Answer {
     if violations.is_empty() {
         return Answer {
             warnings,
             ..Answer::default()
         };
     }
-    Answer::invalid(request.display_name(), &violations, warnings)
+    Answer::invalid(request.kind, request.display_name(), violations, warnings)
 }
 
 /// Whether the request is none to judge: our configurations ask about CREATE and UPDATE of whole objects only, and what

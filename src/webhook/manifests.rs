@@ -28,8 +28,9 @@ pub const SERVICE_PORT: u16 = 443;
 /// How long the API server waits for an answer.
 pub const TIMEOUT_SECONDS: u16 = 5;
 
-/// Name of the entry that defaults pipelines; the API server wants at least three labels.
-pub const MUTATING_ENTRY: &str = "default.streamingpipelines.streams.sentry.io";
+/// Plural names of the kinds that are defaulted and judged. Each has an entry of its own, whose name users are shown when
+/// it refuses something.
+pub const PLURALS: [&str; 2] = [meta::PLURAL, meta::ANALYSIS_PLURAL];
 /// The one version of `AdmissionReview` that there is.
 const REVIEW_VERSION: &str = "v1";
 
@@ -164,20 +165,24 @@ impl Endpoint {
 pub fn mutating(configuration: &Configuration) -> MutatingWebhookConfiguration {
     MutatingWebhookConfiguration {
         metadata: metadata(configuration),
-        webhooks: Some(vec![MutatingWebhook {
-            name: MUTATING_ENTRY.to_owned(),
-            admission_review_versions: vec![REVIEW_VERSION.to_owned()],
-            client_config: configuration.endpoint.client_config(MUTATE_PATH),
-            failure_policy: Some("Fail".to_owned()),
-            match_conditions: Some(match_conditions()),
-            match_policy: Some("Equivalent".to_owned()),
-            namespace_selector: namespace_selector(&configuration.watch_namespaces),
-            object_selector: None,
-            reinvocation_policy: Some("IfNeeded".to_owned()),
-            rules: Some(rules()),
-            side_effects: "None".to_owned(),
-            timeout_seconds: Some(i32::from(TIMEOUT_SECONDS)),
-        }]),
+        webhooks: Some(PLURALS.map(|plural| defaults(configuration, plural)).to_vec()),
+    }
+}
+
+fn defaults(configuration: &Configuration, plural: &str) -> MutatingWebhook {
+    MutatingWebhook {
+        name: mutating_entry(plural),
+        admission_review_versions: vec![REVIEW_VERSION.to_owned()],
+        client_config: configuration.endpoint.client_config(MUTATE_PATH),
+        failure_policy: Some("Fail".to_owned()),
+        match_conditions: Some(match_conditions()),
+        match_policy: Some("Equivalent".to_owned()),
+        namespace_selector: namespace_selector(&configuration.watch_namespaces),
+        object_selector: None,
+        reinvocation_policy: Some("IfNeeded".to_owned()),
+        rules: Some(rules(plural)),
+        side_effects: "None".to_owned(),
+        timeout_seconds: Some(i32::from(TIMEOUT_SECONDS)),
     }
 }
 
@@ -186,19 +191,35 @@ pub fn mutating(configuration: &Configuration) -> MutatingWebhookConfiguration {
 pub fn validating(configuration: &Configuration) -> ValidatingWebhookConfiguration {
     ValidatingWebhookConfiguration {
         metadata: metadata(configuration),
-        webhooks: Some(vec![ValidatingWebhook {
-            name: meta::VALIDATING_WEBHOOK.to_owned(),
-            admission_review_versions: vec![REVIEW_VERSION.to_owned()],
-            client_config: configuration.endpoint.client_config(VALIDATE_PATH),
-            failure_policy: Some("Fail".to_owned()),
-            match_conditions: Some(match_conditions()),
-            match_policy: Some("Equivalent".to_owned()),
-            namespace_selector: namespace_selector(&configuration.watch_namespaces),
-            object_selector: None,
-            rules: Some(rules()),
-            side_effects: "None".to_owned(),
-            timeout_seconds: Some(i32::from(TIMEOUT_SECONDS)),
-        }]),
+        webhooks: Some(PLURALS.map(|plural| judgement(configuration, plural)).to_vec()),
+    }
+}
+
+/// Name of the entry that defaults the kind of that plural; the API server wants at least three labels.
+#[must_use]
+pub fn mutating_entry(plural: &str) -> String {
+    format!("default.{plural}.{}", meta::GROUP)
+}
+
+/// Name of the entry that judges the kind of that plural.
+#[must_use]
+pub fn validating_entry(plural: &str) -> String {
+    format!("validate.{plural}.{}", meta::GROUP)
+}
+
+fn judgement(configuration: &Configuration, plural: &str) -> ValidatingWebhook {
+    ValidatingWebhook {
+        name: validating_entry(plural),
+        admission_review_versions: vec![REVIEW_VERSION.to_owned()],
+        client_config: configuration.endpoint.client_config(VALIDATE_PATH),
+        failure_policy: Some("Fail".to_owned()),
+        match_conditions: Some(match_conditions()),
+        match_policy: Some("Equivalent".to_owned()),
+        namespace_selector: namespace_selector(&configuration.watch_namespaces),
+        object_selector: None,
+        rules: Some(rules(plural)),
+        side_effects: "None".to_owned(),
+        timeout_seconds: Some(i32::from(TIMEOUT_SECONDS)),
     }
 }
 
@@ -229,13 +250,13 @@ fn namespace_selector(namespaces: &[String]) -> Option<LabelSelector> {
     })
 }
 
-fn rules() -> Vec<RuleWithOperations> {
+fn rules(plural: &str) -> Vec<RuleWithOperations> {
     let one = |text: &str| Some(vec![text.to_owned()]);
     vec![RuleWithOperations {
         api_groups: one(meta::GROUP),
         api_versions: one(meta::VERSION),
         operations: Some(vec!["CREATE".to_owned(), "UPDATE".to_owned()]),
-        resources: one(meta::PLURAL),
+        resources: one(plural),
         scope: Some("Namespaced".to_owned()),
     }]
 }
@@ -334,9 +355,19 @@ mod tests {
     fn no_rule_reaches_a_subresource_or_another_group() {
         let configuration = configuration(Endpoint::Service(ServiceAddress::default()));
         let webhooks = mutating(&configuration).webhooks.expect("entries");
-        let rules = webhooks[0].rules.clone().expect("rules");
-        assert_eq!(rules.len(), 1);
-        assert_eq!(rules[0].resources, Some(vec!["streamingpipelines".to_owned()]));
-        assert_eq!(rules[0].api_groups, Some(vec!["streams.sentry.io".to_owned()]));
+        let names: Vec<_> = webhooks.iter().map(|webhook| webhook.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "default.streamingpipelines.streams.sentry.io",
+                "default.rolloutanalyses.streams.sentry.io"
+            ]
+        );
+        for (webhook, resource) in webhooks.iter().zip(["streamingpipelines", "rolloutanalyses"]) {
+            let rules = webhook.rules.clone().expect("rules");
+            assert_eq!(rules.len(), 1);
+            assert_eq!(rules[0].resources, Some(vec![resource.to_owned()]));
+            assert_eq!(rules[0].api_groups, Some(vec!["streams.sentry.io".to_owned()]));
+        }
     }
 }

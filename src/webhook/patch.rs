@@ -6,16 +6,27 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
+use crate::core::analysis;
 use crate::core::defaults::apply_defaults;
 
 /// The patch that writes all absent defaults into `object`, as base64 of its JSON; `None` when nothing is absent.
 ///
 /// Fails never in practice: a patch is made of JSON values.
 pub fn of_defaults(object: &Value) -> Result<Option<String>, serde_json::Error> {
-    let before = outline(object);
+    of_difference(&outline(object), apply_defaults)
+}
+
+/// The same of an analysis.
+///
+/// Fails never in practice: a patch is made of JSON values.
+pub fn of_analysis_defaults(object: &Value) -> Result<Option<String>, serde_json::Error> {
+    of_difference(object, analysis::defaults::apply_defaults)
+}
+
+fn of_difference(before: &Value, write: impl Fn(&mut Value)) -> Result<Option<String>, serde_json::Error> {
     let mut after = before.clone();
-    apply_defaults(&mut after);
-    let patch = json_patch::diff(&before, &after);
+    write(&mut after);
+    let patch = json_patch::diff(before, &after);
     if patch.is_empty() {
         return Ok(None);
     }

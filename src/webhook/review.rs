@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::api::rollout_analysis::AnalysisTarget;
 use crate::api::stored::decode_typed_fields;
 use crate::api::{StreamingPipelineSpec, meta};
 use crate::core::violation::Violation;
@@ -23,6 +24,44 @@ const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 /// Most causes of one answer, before one that says how many more there are.
 pub const CAUSES_MAX: usize = 20;
+
+/// The kinds that are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A pipeline.
+    StreamingPipeline,
+    /// An analysis.
+    RolloutAnalysis,
+}
+
+impl Kind {
+    /// The kind of that group, version and name; `None`: none of ours.
+    fn of(group: &str, version: &str, kind: &str) -> Option<Self> {
+        match (group, version, kind) {
+            (meta::GROUP, meta::VERSION, meta::KIND) => Some(Self::StreamingPipeline),
+            (meta::GROUP, meta::VERSION, meta::ANALYSIS_KIND) => Some(Self::RolloutAnalysis),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StreamingPipeline => meta::KIND,
+            Self::RolloutAnalysis => meta::ANALYSIS_KIND,
+        }
+    }
+
+    /// The resource that holds its objects.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::StreamingPipeline => meta::PLURAL,
+            Self::RolloutAnalysis => meta::ANALYSIS_PLURAL,
+        }
+    }
+}
 
 /// What is done to the object under review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +77,8 @@ pub enum Operation {
 /// A review that can be judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// Kind of the object.
+    pub kind: Kind,
     /// What is done.
     pub operation: Operation,
     /// Subresource such as `status`; empty for the object itself.
@@ -151,13 +192,14 @@ fn unreadable(body: &[u8], error: &serde_json::Error) -> Result<Review, NotARevi
 fn decode_request(request: RawRequest<'_>) -> Result<Request, String> {
     let of_kind = |field| request.kind.get(field).map(text).unwrap_or_default();
     let (group, version, kind) = (of_kind("group"), of_kind("version"), of_kind("kind"));
-    if (group, version, kind) != (meta::GROUP, meta::VERSION, meta::KIND) {
+    let Some(kind) = Kind::of(group, version, kind) else {
         return Err(format!(
-            "this webhook judges {} of {} only, not kind {kind:?} of {group:?} in version {version:?}; correct the rules of the webhook configuration",
+            "this webhook judges {} and {} of {} only, not kind {kind:?} of {group:?} in version {version:?}; correct the rules of the webhook configuration",
             meta::KIND,
+            meta::ANALYSIS_KIND,
             meta::API_VERSION
         ));
-    }
+    };
     let operation = match text(&request.operation) {
         "CREATE" => Operation::Create,
         "UPDATE" => Operation::Update,
@@ -178,6 +220,7 @@ fn decode_request(request: RawRequest<'_>) -> Result<Request, String> {
         name => name,
     };
     Ok(Request {
+        kind,
         operation,
         sub_resource: text(&request.sub_resource).to_owned(),
         namespace: text(&request.namespace).to_owned(),
@@ -213,6 +256,12 @@ impl Request {
     #[must_use]
     pub fn old_spec(&self) -> Option<StreamingPipelineSpec> {
         decode_typed_fields(self.old_object.as_ref()?.get("spec")?)
+    }
+
+    /// The target of an analysis, if it can be read.
+    #[must_use]
+    pub fn target(&self) -> Option<AnalysisTarget> {
+        AnalysisTarget::deserialize(self.object.pointer("/spec/target")?).ok()
     }
 
     /// What a person knows the object by: its name, or what the name will begin with.
@@ -262,13 +311,13 @@ impl Answer {
     /// Refused because of who asks. `why` goes on after the name of the object, as in the API server's own refusals:
     /// `streamingpipelines.streams.sentry.io "checkout" is forbidden: <why>`.
     #[must_use]
-    pub fn forbidden(name: &str, why: &str) -> Self {
-        let message = format!("{}.{} {name:?} is forbidden: {why}", meta::PLURAL, meta::GROUP);
+    pub fn forbidden(kind: Kind, name: &str, why: &str) -> Self {
+        let message = format!("{}.{} {name:?} is forbidden: {why}", kind.plural(), meta::GROUP);
         let mut status = failure(403, "Forbidden", message);
         status.details = Some(StatusDetails {
             group: Some(meta::GROUP.to_owned()),
             // The API server puts the resource here, not the kind, in this kind of refusal.
-            kind: Some(meta::PLURAL.to_owned()),
+            kind: Some(kind.plural().to_owned()),
             name: Some(name.to_owned()),
             ..StatusDetails::default()
         });
@@ -278,7 +327,7 @@ impl Answer {
     /// Refused for the faults of the object: a `Status` as the API server gives it for its own kinds, with a cause for
     /// each of the first [`CAUSES_MAX`] faults, and a message that repeats them for clients that show only that.
     #[must_use]
-    pub fn invalid(name: &str, violations: &[Violation], warnings: Vec<String>) -> Self {
+    pub fn invalid(kind: Kind, name: &str, violations: &[Violation], warnings: Vec<String>) -> Self {
         let mut causes: Vec<_> = violations.iter().take(CAUSES_MAX).map(cause).collect();
         let mut texts: Vec<_> = violations.iter().take(CAUSES_MAX).map(ToString::to_string).collect();
         let more = violations.len().saturating_sub(CAUSES_MAX);
@@ -296,11 +345,11 @@ impl Answer {
             [one] => one.clone(),
             several => format!("[{}]", several.join(", ")),
         };
-        let message = format!("{}.{} {name:?} is invalid: {faults}", meta::KIND, meta::GROUP);
+        let message = format!("{}.{} {name:?} is invalid: {faults}", kind.as_str(), meta::GROUP);
         let mut status = failure(422, "Invalid", message);
         status.details = Some(StatusDetails {
             group: Some(meta::GROUP.to_owned()),
-            kind: Some(meta::KIND.to_owned()),
+            kind: Some(kind.as_str().to_owned()),
             name: Some(name.to_owned()),
             causes: Some(causes),
             ..StatusDetails::default()

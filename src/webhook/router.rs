@@ -2,6 +2,7 @@
 //!
 //! Must never answer later than the API server waits, and never read a body for which there is no place.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use super::authorizer::Authorizer;
 use super::judge;
 use super::manifests::{MUTATE_PATH, VALIDATE_PATH};
 use super::names::Names;
-use super::review::{self, Answer, NotAReview, Operation};
+use super::review::{self, Answer, Kind, NotAReview, Operation};
 use crate::server::gate::InHand;
 use crate::server::{Gate, WorkLimits};
 use crate::telemetry::Metrics;
@@ -34,8 +35,10 @@ const LARGE_BODY_BYTES: usize = 128 * 1024;
 pub struct Deps {
     /// Who holds which names.
     pub names: Arc<Names>,
-    /// Who may run Pods in the workload namespace; `None`: nobody is asked.
+    /// Who may do what the operator does for them; `None`: nobody is asked.
     pub authorizer: Option<Arc<Authorizer>>,
+    /// Names of the metrics sources that analyses may ask.
+    pub metrics_sources: Arc<BTreeSet<String>>,
     /// Where requests are counted.
     pub metrics: Metrics,
     /// What bounds the requests.
@@ -119,17 +122,23 @@ impl App {
     async fn answer(&self, path: AdmissionPath, place: &InHand, body: Vec<u8>) -> Result<Judged, Box<Judged>> {
         let is_large = body.len() >= LARGE_BODY_BYTES;
         let read = work(place, is_large, move || decode(&body)).await??;
+        // The queries of one are up to 160 KiB of a language of their own.
+        let is_large = is_large || read.request.kind == Kind::RolloutAnalysis;
         if path == AdmissionPath::Validate
             && let Some(authorizer) = &self.deps.authorizer
             && let Some(objection) = authorizer.objection(&read.request).await
         {
             return Ok(read.judged(&objection));
         }
-        let names = Arc::clone(&self.deps.names);
+        let (names, sources) = (Arc::clone(&self.deps.names), Arc::clone(&self.deps.metrics_sources));
         work(place, is_large, move || {
-            let answer = match path {
-                AdmissionPath::Mutate => judge::mutate(&read.request),
-                AdmissionPath::Validate => judge::validate(&read.request, &names, Timestamp::now()),
+            let request = &read.request;
+            let answer = match (path, request.kind) {
+                (AdmissionPath::Mutate, _) => judge::mutate(request),
+                (AdmissionPath::Validate, Kind::StreamingPipeline) => {
+                    judge::validate(request, &names, Timestamp::now())
+                }
+                (AdmissionPath::Validate, Kind::RolloutAnalysis) => judge::validate_analysis(request, &sources),
             };
             read.judged(&answer)
         })
@@ -176,7 +185,10 @@ impl Read {
     fn judged(&self, answer: &Answer) -> Judged {
         Judged {
             response: encode(&self.uid, answer),
-            kind: AdmissionKind::StreamingPipeline,
+            kind: match self.request.kind {
+                Kind::StreamingPipeline => AdmissionKind::StreamingPipeline,
+                Kind::RolloutAnalysis => AdmissionKind::RolloutAnalysis,
+            },
             operation: match self.request.operation {
                 Operation::Create => AdmissionOperation::Create,
                 Operation::Update => AdmissionOperation::Update,

@@ -10,10 +10,10 @@ use tokio::sync::MutexGuard;
 
 use super::bed::{CLUSTER, TURN, manifest};
 
-struct Release {
-    cluster: &'static ControlPlane,
+pub(super) struct Release {
+    pub(super) cluster: &'static ControlPlane,
     /// Namespace of the pipelines.
-    pipelines: String,
+    pub(super) pipelines: String,
     /// Namespace of their Pods.
     work: String,
     /// Serves admission, and does not lead.
@@ -24,7 +24,7 @@ struct Release {
 }
 
 impl Release {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let turn = TURN.lock().await;
         let cluster = CLUSTER.get().await.expect("a control plane");
         let mut namespaces = Vec::new();
@@ -108,7 +108,7 @@ impl Release {
         }
     }
 
-    async fn kubectl_as(&self, user: &str, arguments: &[&str]) -> Result<String, String> {
+    pub(super) async fn kubectl_as(&self, user: &str, arguments: &[&str]) -> Result<String, String> {
         let kubeconfig = self.cluster.kubeconfig(user).expect("a kubeconfig");
         let kubeconfig = kubeconfig.to_str().expect("UTF-8");
         let arguments = [arguments, &["--namespace", &self.pipelines, "--kubeconfig", kubeconfig]].concat();
@@ -118,7 +118,7 @@ impl Release {
             .map_err(|error| format!("{error:#}"))
     }
 
-    async fn apply_as(&self, user: &str, object: &Value, arguments: &[&str]) -> Result<String, String> {
+    pub(super) async fn apply_as(&self, user: &str, object: &Value, arguments: &[&str]) -> Result<String, String> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(&file, object.to_string()).expect("a file");
         let path = file.path().to_str().expect("UTF-8");
@@ -127,7 +127,7 @@ impl Release {
     }
 }
 
-fn role(namespace: &str, name: &str, rules: &Value, users: &[&str]) -> Vec<Value> {
+pub(super) fn role(namespace: &str, name: &str, rules: &Value, users: &[&str]) -> Vec<Value> {
     let metadata = json!({"name": name, "namespace": namespace});
     let group = "rbac.authorization.k8s.io";
     let user = |user| json!({"apiGroup": group, "kind": "User", "name": user});

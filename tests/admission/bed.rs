@@ -290,6 +290,7 @@ fn run(
     let router = webhook::router(webhook::Deps {
         names,
         authorizer: None,
+        metrics_sources: Arc::new(["default".to_owned()].into()),
         metrics,
         limits: WorkLimits::default(),
     });

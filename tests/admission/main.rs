@@ -8,6 +8,8 @@
 )]
 
 mod access;
+mod analyses;
+mod analysis_access;
 mod away;
 mod bed;
 mod collisions;

@@ -36,8 +36,9 @@ const SET: [(&str, &[&str]); 4] = [
          settings.leafLifetime=1000h,settings.caLifetime=2000h,settings.caOverlap=12h,settings.waitingGrace=1m,\
          settings.terminatingGrace=2m,settings.orphanGrace=8m,settings.gateGrace=3m,settings.backoffBase=4s,settings.backoffMax=5m,\
          settings.backoffReset=6m,settings.reservationTtl=7s,settings.workloadAccessCheck=false,settings.maxPodWritesInFlight=8,\
-         settings.pipelineMetrics=false,settings.legacyTakeover=false,\
-         settings.legacyNamespace=old,settings.legacyGrace=2m,settings.shutdownDelay=9s,settings.logFormat=json",
+         settings.pipelineMetrics=false,settings.legacyTakeover=false,settings.deploymentTargets=false,\
+         settings.legacyNamespace=old,settings.legacyGrace=2m,settings.shutdownDelay=9s,settings.logFormat=json,\
+         metricsSources.default.url=http://prometheus:9090",
         &[
             "--namespace=ops",
             "--http-addr=[::]:9090",
@@ -70,10 +71,12 @@ const SET: [(&str, &[&str]); 4] = [
             "--max-pod-writes-in-flight=8",
             "--pipeline-metrics=false",
             "--legacy-takeover=false",
+            "--deployment-targets=false",
             "--legacy-namespace=old",
             "--legacy-grace=2m",
             "--shutdown-delay=9s",
             "--log-format=json",
+            "--metrics-source=default=/etc/streaming-operator/metrics-sources/default.yaml",
         ],
     ),
     ("webhook.enabled=false", &["--webhook-enabled=false"]),

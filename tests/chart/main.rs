@@ -13,6 +13,7 @@ mod flags;
 mod helm;
 mod life;
 mod manifests;
+mod metrics_sources;
 mod monitoring;
 mod overlap;
 mod program;

@@ -121,6 +121,7 @@ fn the_alerts_ask_for_metrics_and_labels_that_there_are() {
             "StreamingPipelineStalled",
             "StreamingPipelinePausedTooLong",
             "StreamingPipelineAwaitingAnalysis",
+            "RolloutAnalysisMetricsUnavailable",
             "StreamingOperatorMetricsUnavailable",
             "StreamingOperatorNoLeader",
             "StreamingOperatorCertificateExpires",
@@ -145,11 +146,14 @@ fn the_dashboard_asks_for_metrics_and_labels_that_there_are() {
             asked.extend(metrics_in(query));
         }
     }
-    // What is exposed is also shown, but for the count of requeues, which says little by itself.
+    // What is exposed is also shown, but for the counts of requeues, which say little by themselves.
     let shown: BTreeSet<_> = asked.iter().map(|name| family(name)).collect();
     let exposed: BTreeSet<_> = series().iter().map(|name| family(name)).collect();
     let missing: Vec<_> = exposed.difference(&shown).collect();
-    assert_eq!(missing, ["streaming_operator_requeues"]);
+    assert_eq!(
+        missing,
+        ["streaming_operator_analysis_requeues", "streaming_operator_requeues"]
+    );
 }
 
 fn family(series: &str) -> String {

@@ -86,19 +86,25 @@ fn the_webhook_configurations_are_those_that_the_program_prints() {
 }
 
 #[test]
-fn the_failure_policy_is_a_value_and_the_rules_name_our_kind_alone() {
+fn the_failure_policy_is_a_value_and_the_rules_name_our_kinds_alone() {
     let rendered = objects(&["--set", "webhook.failurePolicy=Ignore"]);
     for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
         let webhooks = &named(&rendered, kind, "streaming-operator")["webhooks"];
-        assert_eq!(webhooks[0]["failurePolicy"], "Ignore");
-        assert_eq!(webhooks.as_array().expect("a list").len(), 1);
-        assert_eq!(webhooks[0]["rules"][0]["apiGroups"], json!(["streams.sentry.io"]));
+        let webhooks = webhooks.as_array().expect("a list");
+        assert_eq!(webhooks.len(), 2);
+        for (webhook, resource) in webhooks.iter().zip(["streamingpipelines", "rolloutanalyses"]) {
+            assert_eq!(webhook["failurePolicy"], "Ignore");
+            assert_eq!(webhook["rules"][0]["apiGroups"], json!(["streams.sentry.io"]));
+            assert_eq!(webhook["rules"][0]["resources"], json!([resource]));
+        }
     }
 }
 
 #[test]
 fn the_crds_are_those_that_the_program_prints_and_stay_unless_told_otherwise() {
-    let printed = print(&["crd"]);
+    let mut printed = print(&["crd"]);
+    // As their files are called.
+    printed.sort_by_key(|crd| crd["metadata"]["name"].to_string());
     let rendered = objects(&["--show-only", "templates/crds.yaml"]);
     assert_eq!(rendered.len(), printed.len());
     for (rendered, printed) in rendered.iter().zip(&printed) {

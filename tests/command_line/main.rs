@@ -7,6 +7,7 @@
     reason = "a test that cannot go on ends in a panic"
 )]
 
+mod analyses;
 mod input;
 mod odd_input;
 mod orphans;

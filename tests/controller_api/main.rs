@@ -6,6 +6,7 @@
     reason = "clippy.toml excuses test functions; what they share is test code too"
 )]
 
+mod analyses;
 mod fairness;
 mod faults;
 mod killed;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use kube::client::ClientBuilder;
 use kube::runtime::events::{Recorder, Reporter};
 use serde_json::{Value, json};
-use streaming_operator::caches::{Pipelines, Triggers};
+use streaming_operator::analyses::{self, AnalysisContext, AskSources};
+use streaming_operator::caches::{Analyses, Pipelines, Triggers};
 use streaming_operator::client::Gated;
 use streaming_operator::controller::legacy::{LegacyRights, LegacySettings};
 use streaming_operator::controller::namespaces::Namespaces;
@@ -28,6 +29,7 @@ pub(crate) const REVISIONS: &str = "apps/controllerrevisions";
 /// A running controller; dropped where it stands, as a killed process is.
 pub(crate) struct Operator {
     _tasks: JoinSet<()>,
+    metrics: Metrics,
 }
 
 /// How it runs.
@@ -38,6 +40,8 @@ pub(crate) struct Mode {
     /// Most Pod writes in flight; the default of the flag when it is not said.
     pub(crate) pod_writes: Option<usize>,
     pub(crate) legacy: LegacySettings,
+    /// Who answers the queries of analyses; without it no analysis is looked at.
+    pub(crate) sources: Option<AskSources>,
 }
 
 impl Operator {
@@ -49,7 +53,14 @@ impl Operator {
             .build();
         let metrics = Metrics::new("0.0.0", "test", true);
         let triggers = Triggers::new(metrics.clone());
-        let pipelines = Pipelines::new(&[], mode.workload_namespace, triggers.clone(), |_| {});
+        let analyses = match &mode.sources {
+            Some(_) => Analyses::new(&[], triggers.clone()),
+            None => Analyses::none(triggers.clone()),
+        };
+        let targets = analyses.clone();
+        let pipelines = Pipelines::new(&[], mode.workload_namespace, triggers.clone(), move |event| {
+            targets.saw_pipeline(event);
+        });
         let world = World::new(pipelines.clone(), triggers.clone(), &[], mode.workload_namespace);
         let world = Arc::new(world.with_takeover(mode.legacy.takeover));
         let clock = api.clone();
@@ -60,6 +71,7 @@ impl Operator {
         let context = Arc::new(Context {
             client: client.clone(),
             pipelines: pipelines.clone(),
+            analyses: analyses.clone(),
             world: Arc::clone(&world),
             triggers,
             settings: Settings::default(),
@@ -75,9 +87,23 @@ impl Operator {
         let mut tasks = JoinSet::new();
         let never = CancellationToken::new();
         tasks.spawn(pipelines.run(client.clone(), never.clone()));
-        tasks.spawn(controller::watch(client, world, never.clone()));
+        tasks.spawn(controller::watch(client.clone(), world, never.clone()));
+        if let Some(sources) = &mode.sources {
+            tasks.spawn(analyses.run(client, never.clone()));
+            let context = AnalysisContext::new(Arc::clone(&context), sources.clone(), false);
+            tasks.spawn(analyses::lead(Arc::new(context), never.clone()));
+        }
         tasks.spawn(controller::lead(context, never));
-        Self { _tasks: tasks }
+        Self { _tasks: tasks, metrics }
+    }
+
+    /// The value of a series; 0 when it is not there.
+    pub(crate) fn metric(&self, series: &str) -> u64 {
+        let text = self.metrics.exposition().expect("text");
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(series)?.trim().parse().ok());
+        value.unwrap_or(0)
     }
 }
 

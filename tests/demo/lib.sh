@@ -21,16 +21,16 @@ build_control_plane() {
   PATH=$assets:$PATH
 }
 
-start_cluster() {
-  local off=()
+start_cluster() { # FLAG...: of the operator's run
+  local flags=("$@")
   case ${DEMO_BREAK:-} in
     "") ;;
-    controller) off=(--controller-enabled=false) ;;
-    webhook) off=(--webhook-enabled=false) ;;
+    controller) flags+=(--controller-enabled=false) ;;
+    webhook) flags+=(--webhook-enabled=false) ;;
     *) echo "DEMO_BREAK is controller or webhook, not ${DEMO_BREAK}"; return 1 ;;
   esac
   local target=${CARGO_TARGET_DIR:-target}/debug
-  setsid "$target/devcluster" up --dir "$state/cluster" --nodes 2 --operator "$target/streaming-operator" -- "${off[@]}" \
+  setsid "$target/devcluster" up --dir "$state/cluster" --nodes 2 --operator "$target/streaming-operator" -- "${flags[@]}" \
     >"$state/devcluster.log" 2>&1 &
   local deadline=$((SECONDS + 120))
   until [ -s "$state/cluster/ready" ]; do

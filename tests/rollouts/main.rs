@@ -8,6 +8,7 @@
     reason = "clippy.toml excuses test functions; what they share is test code too"
 )]
 
+mod analyses;
 mod autoscaler;
 mod bed;
 mod broken;

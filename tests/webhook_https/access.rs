@@ -8,6 +8,7 @@ use axum::body::{Body, to_bytes};
 use http::{Method, Request, Response};
 use kube::Client as ApiClient;
 use serde_json::{Value, json};
+use streaming_operator::webhook::access::Guarded;
 use streaming_operator::webhook::authorizer::{Authorizer, Times};
 use tower::service_fn;
 
@@ -80,6 +81,10 @@ async fn answer(mood: Mood, mut review: Value) -> Response<Body> {
 
 async fn guarded(mood: Mood) -> (Bed, Asked) {
     let (client, asked) = api_server(mood);
+    let guarded = Guarded {
+        workload_namespace: Some("work".to_owned()),
+        deployments: true,
+    };
     let times = Times {
         answer: match mood {
             Mood::Silent => Duration::from_millis(100),
@@ -87,10 +92,7 @@ async fn guarded(mood: Mood) -> (Bed, Asked) {
         },
         remembered: Duration::from_secs(600),
     };
-    (
-        Bed::start_guarded(Authorizer::new(client, "work".to_owned(), times)).await,
-        asked,
-    )
+    (Bed::start_guarded(Authorizer::new(client, guarded, times)).await, asked)
 }
 
 fn number(asked: &Asked) -> usize {

@@ -84,6 +84,7 @@ impl Bed {
         let router = router(Deps {
             names: Arc::new(names),
             authorizer,
+            metrics_sources: Arc::default(),
             metrics: metrics.clone(),
             limits: work,
         });

@@ -125,6 +125,7 @@ impl Handler {
         let deps = Deps {
             names: Arc::new(names),
             authorizer: None,
+            metrics_sources: Arc::default(),
             metrics: Metrics::new("0", "0", false),
             limits: WorkLimits::default(),
         };

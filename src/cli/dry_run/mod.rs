@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::input::Document;
 use super::server::Server;
-use crate::api::meta::{GROUP, PLURAL, VERSION};
+use crate::api::meta::{GROUP, VERSION};
 use crate::client::in_words;
 use told::Reply;
 pub(super) use told::{RULE, Told, join};
@@ -102,9 +102,10 @@ async fn stored(client: &Client, document: &Document) -> Result<Option<Value>, S
         200 => serde_json::from_slice(&reply.body).map_err(|error| format!("its answer is no object: {error}")),
         // Without details it is the resource that does not exist.
         404 if reply.status().details.is_some_and(|details| details.name.is_some()) => Ok(None),
-        404 => Err(
-            "it knows no StreamingPipelines: `streaming-operator crd | kubectl apply -f -` installs them".to_owned(),
-        ),
+        404 => Err(format!(
+            "it knows no {}: `streaming-operator crd | kubectl apply -f -` installs them",
+            document.kinds()
+        )),
         _ => Err(reply.status().message.unwrap_or_else(|| format!("HTTP {}", reply.code))),
     }
 }
@@ -178,7 +179,7 @@ impl<'a> Write<'a> {
                 resource_attributes: Some(ResourceAttributes {
                     verb: Some(verb.to_owned()),
                     group: Some(GROUP.to_owned()),
-                    resource: Some(PLURAL.to_owned()),
+                    resource: Some(self.document.plural().to_owned()),
                     namespace: Some(self.document.namespace().to_owned()),
                     name: self.document.given_name().map(str::to_owned),
                     ..ResourceAttributes::default()
@@ -223,7 +224,7 @@ fn replacement(stored: &Value, document: &Value) -> Value {
 
 fn collection(document: &Document) -> String {
     let namespace = encoded(document.namespace());
-    format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}")
+    format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{}", document.plural())
 }
 
 /// A name as a part of a path: what no name may have is the API server's to refuse, but must not lead elsewhere.

@@ -6,6 +6,7 @@
 mod documents;
 mod encoding;
 mod kubectl_yaml;
+mod report;
 mod scalar;
 
 use std::collections::hash_map::Entry;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::api::meta;
@@ -29,21 +31,25 @@ pub(super) struct Input {
     pub(super) documents: Vec<Document>,
     /// What could not be read.
     pub(super) problems: Vec<Problem>,
-    /// Documents of other kinds.
+    /// The analyses, likewise.
+    pub(super) analyses: Vec<Document>,
+    /// Documents of other kinds than pipelines.
     pub(super) skipped: Vec<Skipped>,
     /// The namespace of documents that name none.
     namespace: String,
 }
 
-/// A StreamingPipeline in a file.
+/// A StreamingPipeline or a RolloutAnalysis in a file.
 #[derive(Debug)]
 pub(super) struct Document {
     /// Where it stands.
     pub(super) place: Place,
-    /// The object, without defaults, but with a namespace when it names none.
+    /// The object, without defaults; a pipeline has a namespace, even when its manifest names none.
     pub(super) object: Value,
     /// Keys that occur twice in one object, each with its path.
     pub(super) duplicate_keys: Vec<String>,
+    /// How many pipelines and analyses stand before it.
+    pub(super) position: usize,
     /// Lines of the paths in the document, counted in the file.
     lines: BTreeMap<String, usize>,
 }
@@ -85,6 +91,25 @@ impl Document {
         self.metadata("namespace").unwrap_or("default")
     }
 
+    /// The namespace that it names, if it does.
+    pub(super) fn object_namespace(&self) -> Option<&str> {
+        self.metadata("namespace").filter(|namespace| !namespace.is_empty())
+    }
+
+    /// Its spec as a type; fails with the path of what cannot be read, and why.
+    pub(super) fn spec<T: DeserializeOwned>(&self) -> Result<T, (String, String)> {
+        let spec = self.object.get("spec").unwrap_or(&Value::Null);
+        serde_path_to_error::deserialize(spec).map_err(|error| {
+            let path = FieldPath::from(error.path()).to_string();
+            let path = if path.is_empty() {
+                "spec".to_owned()
+            } else {
+                format!("spec.{path}")
+            };
+            (path, error.into_inner().to_string())
+        })
+    }
+
     /// `metadata.name`, or what a name would be generated from; may be empty.
     pub(super) fn name(&self) -> &str {
         self.metadata("name")
@@ -95,6 +120,22 @@ impl Document {
     /// `metadata.name`; `None` when the API server is to make one up, or there is none.
     pub(super) fn given_name(&self) -> Option<&str> {
         self.metadata("name").filter(|name| !name.is_empty())
+    }
+
+    /// Plural name of its kind.
+    pub(super) fn plural(&self) -> &'static str {
+        match self.object.get("kind").and_then(Value::as_str) {
+            Some(meta::ANALYSIS_KIND) => meta::ANALYSIS_PLURAL,
+            _ => meta::PLURAL,
+        }
+    }
+
+    /// What objects of its kind are called.
+    pub(super) fn kinds(&self) -> &'static str {
+        match self.plural() {
+            meta::ANALYSIS_PLURAL => "RolloutAnalyses",
+            _ => "StreamingPipelines",
+        }
     }
 
     fn metadata(&self, field: &str) -> Option<&str> {
@@ -177,10 +218,18 @@ impl Input {
     /// once it was applied. In YAML all numbers were read so. A document with a number that kubectl cannot read counts
     /// as one that cannot be read.
     pub(super) fn served(mut self) -> Self {
-        for mut document in std::mem::take(&mut self.documents) {
+        self.documents = self.served_documents(|input| &mut input.documents);
+        self.analyses = self.served_documents(|input| &mut input.analyses);
+        self
+    }
+
+    /// Those of the documents that could be served; the others are problems.
+    fn served_documents(&mut self, which: impl Fn(&mut Self) -> &mut Vec<Document>) -> Vec<Document> {
+        let mut served = Vec::new();
+        for mut document in std::mem::take(which(self)) {
             let spec = document.object.get_mut("spec");
             match spec.map_or(Ok(()), |spec| serve_numbers(spec, &At::Key(&At::Root, "spec"))) {
-                Ok(()) => self.documents.push(document),
+                Ok(()) => served.push(document),
                 Err((path, literal)) => {
                     let path = path.to_string();
                     let line = document.line_of(&path);
@@ -189,6 +238,14 @@ impl Input {
                     self.problems.push(Problem { place, message });
                 }
             }
+        }
+        served
+    }
+
+    /// The same with the namespace written into each analysis that names none, as pipelines have it.
+    pub(super) fn with_namespaces(mut self) -> Self {
+        for analysis in &mut self.analyses {
+            set_namespace(&mut analysis.object, &self.namespace);
         }
         self
     }
@@ -229,6 +286,7 @@ impl Input {
     fn sort(&mut self, place: Place, mut object: Value, duplicate_keys: Vec<String>, lines: BTreeMap<String, usize>) {
         let text = |field| object.get(field).and_then(Value::as_str).unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
+        let position = self.documents.len() + self.analyses.len();
         match (version, kind) {
             (meta::API_VERSION, meta::KIND) => {
                 set_namespace(&mut object, &self.namespace);
@@ -236,6 +294,21 @@ impl Input {
                     place,
                     object,
                     duplicate_keys,
+                    position,
+                    lines,
+                });
+            }
+            (meta::API_VERSION, meta::ANALYSIS_KIND) => {
+                self.skipped.push(Skipped {
+                    place: place.clone(),
+                    kind: format!("{} {}", meta::API_VERSION, meta::ANALYSIS_KIND),
+                    deployment: None,
+                });
+                self.analyses.push(Document {
+                    place,
+                    object,
+                    duplicate_keys,
+                    position,
                     lines,
                 });
             }
@@ -271,45 +344,23 @@ impl Input {
             }
         }
     }
+}
 
-    /// For each document the place of the first one of the same pipeline, if that is another. One whose name is generated
-    /// is a pipeline of its own.
-    pub(super) fn repeated(&self) -> Vec<Option<&Place>> {
-        let mut first: HashMap<(&str, &str), &Place> = HashMap::new();
-        let named = self.documents.iter().map(|document| {
-            let key = (document.namespace(), document.given_name()?);
-            match first.entry(key) {
-                Entry::Occupied(place) => Some(*place.get()),
-                Entry::Vacant(vacant) => {
-                    vacant.insert(&document.place);
-                    None
-                }
+/// For each document the place of the first one of the same object, if that is another. One whose name is generated is an
+/// object of its own.
+pub(super) fn repeated(documents: &[Document]) -> Vec<Option<&Place>> {
+    let mut first: HashMap<(&str, &str), &Place> = HashMap::new();
+    let named = documents.iter().map(|document| {
+        let key = (document.namespace(), document.given_name()?);
+        match first.entry(key) {
+            Entry::Occupied(place) => Some(*place.get()),
+            Entry::Vacant(vacant) => {
+                vacant.insert(&document.place);
+                None
             }
-        });
-        named.collect()
-    }
-
-    /// Says on stderr what was skipped and what could not be read, and that there is no pipeline in `paths` when there is
-    /// none.
-    pub(super) fn report(&self, paths: &[String]) {
-        if self.documents.is_empty() && self.problems.is_empty() && !paths.is_empty() {
-            let (ours, version) = (meta::KIND, meta::API_VERSION);
-            eprintln!(
-                "streaming-operator: no {ours} of {version} was found in {}",
-                paths.join(", ")
-            );
         }
-        for Skipped { place, kind, .. } in &self.skipped {
-            let (ours, version) = (meta::KIND, meta::API_VERSION);
-            eprintln!(
-                "{}:{}: skipped: {kind} is no {ours} of {version}",
-                place.file, place.line
-            );
-        }
-        for Problem { place, message } in &self.problems {
-            eprintln!("{}:{}: cannot be read: {message}", place.file, place.line);
-        }
-    }
+    });
+    named.collect()
 }
 
 /// An item of a list with the apiVersion and kind that the list gives to one that has neither, as kubectl does it.

@@ -140,6 +140,18 @@ pub(in crate::cli) struct RunArgs {
         default_value = "32"
     )]
     pub(super) max_pod_writes_in_flight: String,
+    /// A Prometheus server, or what answers as one does, that analyses may ask by this name, and the file that says how
+    /// it is asked; may be given several times. Without it no analysis can measure.
+    #[arg(
+        long,
+        env = "STREAMS_METRICS_SOURCE",
+        value_name = "NAME=FILE",
+        value_delimiter = ','
+    )]
+    pub(super) metrics_source: Vec<String>,
+    /// Whether a RolloutAnalysis may have a Deployment as target; it then needs rights on Deployments.
+    #[arg(long, env = "STREAMS_DEPLOYMENT_TARGETS", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
+    pub(super) deployment_targets: String,
     /// Whether there are metrics for each pipeline, with its name as a label.
     #[arg(long, env = "STREAMS_PIPELINE_METRICS", value_name = "BOOL", default_value = "true", num_args = 0..=1, default_missing_value = "true")]
     pub(super) pipeline_metrics: String,

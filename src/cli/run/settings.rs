@@ -8,12 +8,13 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use jiff::fmt::friendly::SpanParser;
 
 use super::args::RunArgs;
 use crate::certs::due::Policy;
 use crate::controller::legacy::LegacySettings;
+use crate::core::duration::go_duration;
 use crate::core::names::is_dns_label;
+use crate::metrics_sources::{self, SourceSettings};
 use crate::operator::{Certificate, LeaseTimes, Settings, WebhookSettings};
 use crate::telemetry::LogFormat;
 
@@ -42,6 +43,8 @@ pub(super) fn read(args: &RunArgs) -> Result<Settings, Vec<String>> {
             namespace: faults.namespace("--legacy-namespace", args.legacy_namespace.as_deref()),
         },
         max_pod_writes_in_flight: faults.positive("--max-pod-writes-in-flight", &args.max_pod_writes_in_flight),
+        metrics_sources: faults.metrics_sources(&args.metrics_source),
+        deployment_targets: faults.boolean("--deployment-targets", &args.deployment_targets),
         pipeline_metrics: faults.boolean("--pipeline-metrics", &args.pipeline_metrics),
         log_format: faults.log_format(&args.log_format),
         webhook,
@@ -131,6 +134,16 @@ impl Faults {
             .filter_map(|name| self.namespace("--watch-namespace", Some(name)))
             .collect();
         names.into_iter().collect()
+    }
+
+    fn metrics_sources(&mut self, sources: &[String]) -> Vec<SourceSettings> {
+        let read = metrics_sources::file::read(sources);
+        read.unwrap_or_else(|faults| {
+            for fault in faults {
+                self.add("--metrics-source", &fault);
+            }
+            Vec::new()
+        })
     }
 
     fn log_format(&mut self, text: &str) -> LogFormat {
@@ -267,16 +280,6 @@ fn is_dns_name(name: &str) -> bool {
 /// Whether `time` is not less than `limit`. Of one that could not be read, or is zero, that is told already.
 fn reaches(time: Duration, limit: Duration) -> bool {
     !limit.is_zero() && time >= limit
-}
-
-/// A duration in Go's notation. jiff's "friendly" format takes what Go's `Duration.String` writes, and more (`2 hours`);
-/// of what Go's `ParseDuration` takes it lacks fractions before the last unit, and `0` without one.
-fn go_duration(text: &str) -> Option<Duration> {
-    static PARSER: SpanParser = SpanParser::new();
-    if text == "0" {
-        return Some(Duration::ZERO);
-    }
-    PARSER.parse_unsigned_duration(text).ok()
 }
 
 #[cfg(test)]

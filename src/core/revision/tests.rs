@@ -211,3 +211,20 @@ fn fifty_revisions_are_what_they_have_always_been() {
     let now = PINS.map(|(edit, _)| revision_of(edit));
     assert_eq!(now, PINS.map(|(_, pinned)| pinned));
 }
+
+#[test]
+fn the_revision_of_a_deployment_is_the_digest_of_its_template_and_of_all_of_it() {
+    let of = |template: Value| of_template(template.as_object().expect("an object"));
+    // printf '{"metadata":{"labels":{"app":"a"}},"spec":{"containers":[{"image":"i:1","name":"c"}]}}' | sha256sum
+    let template =
+        json!({"spec": {"containers": [{"name": "c", "image": "i:1"}]}, "metadata": {"labels": {"app": "a"}}});
+    assert_eq!(
+        of(template),
+        "d1becd612e646464fc6e9bfcf3f6e264ba208cea33cd059eae9ba1c02f463d54"
+    );
+    let with_news = json!({"spec": {"containers": [{"name": "c", "image": "i:1"}], "field of tomorrow": 1}});
+    assert_ne!(
+        of(with_news),
+        of(json!({"spec": {"containers": [{"name": "c", "image": "i:1"}]}}))
+    );
+}

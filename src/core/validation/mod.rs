@@ -38,6 +38,7 @@ use self::reading::Reading;
 pub use self::rules::{RULES, Rule};
 pub use self::unknown_fields::{UNKNOWN_FIELD, unknown_fields};
 pub use self::warning_rules::{WARNING_RULES, WarningRule};
+pub(super) use self::warnings::{limit, warning};
 use super::compose::{Composition, compose};
 use super::defaults::apply_defaults;
 use super::multi_process::MultiProcess;
@@ -191,16 +192,27 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
         Some(old) if !faults.is_empty() => Subject::of(&Read::of(old), None).faults(),
         _ => Vec::new(),
     };
-    let known = KnownFaults::of(&old_faults);
     // With their defaults, which are values of theirs as well; a copy of each, made only when there is a fault to look for.
     let both = old
         .filter(|_| !old_faults.is_empty())
         .map(|old| (defaulted(new), defaulted(old)));
+    let mut verdict = weigh(faults, &old_faults, both.as_ref().map(|(new, old)| (new, old)));
+    verdict.warnings.extend(warnings::of(&subject));
+    warnings::limit(&mut verdict.warnings);
+    verdict
+}
+
+/// The answer to `faults`, each with the name of its rule, of an object that would replace one with `old_faults`; `both` are
+/// the two with their defaults. What the old one has too is a warning.
+pub(super) fn weigh(
+    faults: Vec<(&'static str, Finding)>,
+    old_faults: &[(&'static str, Finding)],
+    both: Option<(&Value, &Value)>,
+) -> Verdict {
+    let known = KnownFaults::of(old_faults);
     let mut verdict = Verdict::default();
     for (rule, finding) in faults {
-        let is_old = both
-            .as_ref()
-            .is_some_and(|(new, old)| known.have(rule, &finding, new, old));
+        let is_old = both.is_some_and(|(new, old)| known.have(rule, &finding, new, old));
         let violation = finding.under(rule);
         if is_old {
             verdict.warnings.push(warnings::of_old_fault(violation));
@@ -208,8 +220,6 @@ pub fn validate(new: &Value, old: Option<&Value>) -> Verdict {
             verdict.violations.push(violation);
         }
     }
-    verdict.warnings.extend(warnings::of(&subject));
-    warnings::limit(&mut verdict.warnings);
     verdict
 }
 

@@ -20,21 +20,20 @@ use crate::core::violation::Warning;
 pub const UNKNOWN_FIELD: &str = "unknown-field";
 
 /// The schema of a StreamingPipeline in the CRD. Without one nothing is unknown.
-static SCHEMA: LazyLock<JSONSchemaProps> = LazyLock::new(|| {
-    let ours = manifests::crds()
-        .into_iter()
-        .find(|crd| crd.spec.names.kind == meta::KIND);
-    let versions = ours.into_iter().flat_map(|crd| crd.spec.versions);
-    let mut schemas = versions.filter_map(|version| version.schema?.open_api_v3_schema);
-    schemas.next().unwrap_or_default()
-});
+static SCHEMA: LazyLock<JSONSchemaProps> = LazyLock::new(|| manifests::schema_of(meta::KIND));
+/// That of a RolloutAnalysis.
+static ANALYSIS_SCHEMA: LazyLock<JSONSchemaProps> = LazyLock::new(|| manifests::schema_of(meta::ANALYSIS_KIND));
 
-/// Every field of a raw StreamingPipeline that the API server does not know, at each level that the CRD closes and in
+/// Every field of a raw RolloutAnalysis, by its `kind`, or else StreamingPipeline that the API server does not know, at each level that the CRD closes and in
 /// `metadata`, a warning each of less than 120 characters.
 #[must_use]
 pub fn unknown_fields(object: &Value) -> Vec<Warning> {
     let mut found = Vec::new();
-    let known = SCHEMA.properties.as_ref();
+    let schema = match object.get("kind").and_then(Value::as_str) {
+        Some(meta::ANALYSIS_KIND) => &*ANALYSIS_SCHEMA,
+        _ => &*SCHEMA,
+    };
+    let known = schema.properties.as_ref();
     for (field, value) in object.as_object().into_iter().flatten() {
         let at = At::Key(&At::Root, field);
         match (field.as_str(), known.and_then(|known| known.get(field))) {

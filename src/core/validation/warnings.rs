@@ -53,7 +53,7 @@ pub(super) fn of(subject: &Subject<'_>) -> Vec<Warning> {
     all
 }
 
-pub(super) fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
+pub(in crate::core) fn warning(rule: &'static str, path: &FieldPath, message: impl Into<String>) -> Warning {
     Warning {
         rule,
         path: path.to_string(),
@@ -235,7 +235,7 @@ fn without_effect(subject: &Subject<'_>) -> Vec<FieldPath> {
 }
 
 /// Cuts every warning to its line, and the list to its length; the last one then says how many there are besides.
-pub(super) fn limit(warnings: &mut Vec<Warning>) {
+pub(in crate::core) fn limit(warnings: &mut Vec<Warning>) {
     for warning in warnings.iter_mut() {
         shorten(warning);
     }

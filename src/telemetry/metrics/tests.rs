@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::super::labels::{AnalysisVerdict, MeasurementOutcome};
 use super::*;
 
 /// Metrics in which everything has been counted once.
@@ -24,6 +25,16 @@ fn used(pipeline_metrics: bool) -> String {
     metrics.orphans(&BTreeMap::from([(OrphanFinding::Unnamed, 2)]));
     metrics.orphan_removed();
     metrics.certificate_expiry(CertificateRole::Leaf, 1_800_000_000);
+    metrics.source_request("default", SourceOutcome::Answered, Duration::from_millis(20));
+    metrics.analyses.measured(MeasurementOutcome::Fail);
+    metrics.analyses.requeued();
+    metrics.analyses.retried();
+    metrics
+        .analyses
+        .saw("ingest", "checkout", AnalysisVerdict::Failed, false);
+    metrics
+        .analyses
+        .saw("ingest", "billing", AnalysisVerdict::Unavailable, true);
     metrics.pipeline("ingest", "checkout", figures(3));
     metrics.pipeline("ingest", "billing", figures(1));
     metrics.exposition().expect("text")
@@ -52,10 +63,17 @@ fn every_metric_has_its_name_and_a_help_text() {
         "process_resident_memory_bytes",
         "streaming_operator_admission_duration_seconds",
         "streaming_operator_admission_requests",
+        "streaming_operator_analyses",
+        "streaming_operator_analyses_metrics_unavailable",
+        "streaming_operator_analysis_measurements",
+        "streaming_operator_analysis_requeues",
+        "streaming_operator_analysis_retries",
         "streaming_operator_api_requests",
         "streaming_operator_build",
         "streaming_operator_certificate_expiry_timestamp_seconds",
         "streaming_operator_leader",
+        "streaming_operator_metrics_source_request_duration_seconds",
+        "streaming_operator_metrics_source_requests",
         "streaming_operator_orphans",
         "streaming_operator_orphans_removed",
         "streaming_operator_pipeline_replicas",
@@ -91,6 +109,14 @@ fn each_sample_stands_under_the_name_people_alert_on() {
         r#"streaming_operator_orphans{finding="orphan"} 0"#,
         "streaming_operator_orphans_removed_total 1",
         r#"streaming_operator_certificate_expiry_timestamp_seconds{role="leaf"} 1800000000"#,
+        r#"streaming_operator_metrics_source_requests_total{source="default",outcome="answered"} 1"#,
+        r#"streaming_operator_metrics_source_request_duration_seconds_count{source="default"} 1"#,
+        r#"streaming_operator_analysis_measurements_total{outcome="fail"} 1"#,
+        "streaming_operator_analysis_requeues_total 1",
+        "streaming_operator_analysis_retries_total 1",
+        r#"streaming_operator_analyses{verdict="Failed"} 1"#,
+        r#"streaming_operator_analyses{verdict="Passed"} 0"#,
+        "streaming_operator_analyses_metrics_unavailable 1",
         r#"streaming_operator_build_info{version="0.1.0",commit="abc1234"} 1"#,
         r#"streaming_operator_pipeline_replicas{namespace="ingest",name="checkout",state="desired"} 3"#,
     ] {
@@ -123,6 +149,7 @@ fn no_label_names_an_object_once_the_gauges_of_pipelines_are_off() {
         "resource",
         "result",
         "role",
+        "source",
         "verb",
         "verdict",
         "version",

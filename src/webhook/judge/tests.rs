@@ -61,6 +61,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 fn request(object: Value, old_object: Option<Value>) -> Request {
     Request {
+        kind: Kind::StreamingPipeline,
         operation: if old_object.is_some() {
             Operation::Update
         } else {
@@ -89,6 +90,9 @@ proptest! {
         let request = request(object(spec), old.map(object));
         prop_assert!(mutate(&request).encode("u").is_ok());
         prop_assert!(validate(&request, &names(), Timestamp::UNIX_EPOCH).encode("u").is_ok());
+        let request = Request { kind: Kind::RolloutAnalysis, ..request };
+        prop_assert!(mutate(&request).encode("u").is_ok());
+        prop_assert!(validate_analysis(&request, &BTreeSet::new()).encode("u").is_ok());
     }
 }
 
@@ -117,4 +121,68 @@ fn a_pipeline_whose_name_is_generated_has_to_say_its_pipeline_name() {
     };
     assert_eq!(judged("{}"), 1);
     assert_eq!(judged(r#"{"pipeline_name": "p"}"#), 0);
+}
+
+fn analysis(spec: Value, old: Option<Value>) -> Request {
+    let object = |spec: Value| json!({"metadata": {"name": "checkout"}, "spec": spec});
+    Request {
+        kind: Kind::RolloutAnalysis,
+        ..request(object(spec), old.map(object))
+    }
+}
+
+fn minimal() -> Value {
+    json!({"target": {"kind": "StreamingPipeline", "name": "checkout"},
+           "metrics": [{"name": "errors", "query": "errors", "maxValue": 1}]})
+}
+
+#[test]
+fn the_defaults_of_an_analysis_are_patched_in_and_its_unknown_fields_stay() {
+    let mut spec = minimal();
+    spec["other"] = json!(1);
+    spec["interval"] = json!("1m");
+    let patch = mutate(&analysis(spec, None)).patch.expect("a patch");
+    let patch = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, patch).expect("base64");
+    let mut patch: Vec<Value> = serde_json::from_slice(&patch).expect("JSON");
+    patch.sort_by_key(|operation| operation["path"].to_string());
+    assert_eq!(
+        json!(patch),
+        json!([
+            {"op": "add", "path": "/spec/failureLimit", "value": 3},
+            {"op": "add", "path": "/spec/initialDelay", "value": "0s"},
+            {"op": "add", "path": "/spec/metrics/0/source", "value": "default"},
+            {"op": "add", "path": "/spec/mode", "value": "Enforce"},
+            {"op": "add", "path": "/spec/onNoData", "value": "Pause"},
+            {"op": "add", "path": "/spec/requiredPasses", "value": 5},
+        ])
+    );
+}
+
+#[test]
+fn an_analysis_is_refused_with_every_fault_and_warned_of_a_source_that_the_operator_does_not_have() {
+    let sources = BTreeSet::from(["long-term".to_owned()]);
+    let mut spec = minimal();
+    let warning = "spec.metrics[0].source: the operator has no metrics source of this name; it has long-term";
+    let answer = validate_analysis(&analysis(spec.clone(), None), &sources);
+    assert_eq!((answer.refusal, answer.warnings), (None, vec![warning.to_owned()]));
+    spec["interval"] = json!("1s");
+    spec["metrics"][0]["query"] = json!("errors{pod=~\"$(pod)\"}");
+    let refusal = validate_analysis(&analysis(spec, None), &sources)
+        .refusal
+        .expect("a refusal");
+    let details = refusal.details.expect("details");
+    assert_eq!(
+        (refusal.code, details.kind.as_deref()),
+        (Some(422), Some("RolloutAnalysis"))
+    );
+    let fields = details.causes.into_iter().flatten().filter_map(|cause| cause.field);
+    assert_eq!(fields.collect::<Vec<_>>(), ["spec.interval", "spec.metrics[0].query"]);
+}
+
+#[test]
+fn an_analysis_that_is_being_deleted_passes_whatever_is_wrong_with_it() {
+    let mut request = analysis(json!({}), Some(json!({})));
+    request.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert_eq!(mutate(&request), Answer::default());
+    assert_eq!(validate_analysis(&request, &BTreeSet::new()), Answer::default());
 }

@@ -11,8 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::{API_VERSION, KIND, Operation, Request, Review};
-use crate::api::meta;
+use super::{API_VERSION, KIND, Kind, Operation, Request, Review};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,7 +57,7 @@ struct WholeKind<'a> {
     kind: Cow<'a, str>,
 }
 
-/// Reads a review of a pipeline that is created or updated under a name; `None` for any other.
+/// Reads a review of an object of ours that is created or updated under a name; `None` for any other.
 pub(super) fn read(body: &[u8]) -> Option<Review> {
     let review: WholeReview<'_> = serde_json::from_slice(body).ok()?;
     let WholeRequest {
@@ -74,18 +73,19 @@ pub(super) fn read(body: &[u8]) -> Option<Review> {
         old_object,
     } = review.request;
     let is_review = review.kind == KIND && review.api_version == API_VERSION;
-    let is_pipeline = kind.kind == meta::KIND && kind.group == meta::GROUP && kind.version == meta::VERSION;
+    let kind = Kind::of(&kind.group, &kind.version, &kind.kind)?;
     let operation = match &*operation {
         "CREATE" => Operation::Create,
         "UPDATE" => Operation::Update,
         _ => return None,
     };
-    if !is_review || !is_pipeline || uid.is_empty() || name.is_empty() {
+    if !is_review || uid.is_empty() || name.is_empty() {
         return None;
     }
     Some(Review {
         uid,
         request: Ok(Request {
+            kind,
             operation,
             sub_resource,
             namespace,

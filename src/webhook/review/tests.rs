@@ -100,8 +100,8 @@ fn another_kind_of_review_or_of_object_is_a_fault_with_the_uid_at_hand() {
     other_object["request"]["kind"] = json!({"group": "", "version": "v1", "kind": "Pod"});
     assert_eq!(
         fault(&other_object),
-        "this webhook judges StreamingPipeline of streams.sentry.io/v1alpha1 only, not kind \"Pod\" of \"\" in version \
-         \"v1\"; correct the rules of the webhook configuration"
+        "this webhook judges StreamingPipeline and RolloutAnalysis of streams.sentry.io/v1alpha1 only, not kind \"Pod\" of \"\" \
+         in version \"v1\"; correct the rules of the webhook configuration"
     );
     let mut no_kind = review();
     no_kind["request"]["kind"] = json!("StreamingPipeline");
@@ -156,7 +156,12 @@ fn a_patch_is_base64_text_with_its_type() {
 fn faults_are_a_status_as_the_api_server_gives_it_for_its_own_kinds() {
     let violations = [violation("spec.replicas", "too many"), violation("spec.a", "wrong")];
     assert_eq!(
-        encoded(&Answer::invalid("checkout", &violations, Vec::new()))["response"],
+        encoded(&Answer::invalid(
+            Kind::StreamingPipeline,
+            "checkout",
+            &violations,
+            Vec::new()
+        ))["response"],
         json!({"uid": "u1", "allowed": false, "status": {
             "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "code": 422, "reason": "Invalid",
             "message": "StreamingPipeline.streams.sentry.io \"checkout\" is invalid: [spec.replicas: too many, spec.a: wrong]",
@@ -170,7 +175,12 @@ fn faults_are_a_status_as_the_api_server_gives_it_for_its_own_kinds() {
 
 #[test]
 fn a_single_fault_stands_without_brackets() {
-    let answer = Answer::invalid("c", &[violation("spec.a", "wrong")], Vec::new());
+    let answer = Answer::invalid(
+        Kind::StreamingPipeline,
+        "c",
+        &[violation("spec.a", "wrong")],
+        Vec::new(),
+    );
     assert_eq!(
         encoded(&answer)["response"]["status"]["message"],
         json!("StreamingPipeline.streams.sentry.io \"c\" is invalid: spec.a: wrong")
@@ -180,7 +190,7 @@ fn a_single_fault_stands_without_brackets() {
 #[test]
 fn beyond_20_faults_one_last_cause_says_how_many_more() {
     let violations: Vec<_> = (0..23).map(|n| violation(&format!("spec.f{n}"), "wrong")).collect();
-    let answer = encoded(&Answer::invalid("c", &violations, Vec::new()));
+    let answer = encoded(&Answer::invalid(Kind::StreamingPipeline, "c", &violations, Vec::new()));
     let causes = answer["response"]["status"]["details"]["causes"]
         .as_array()
         .expect("causes");
@@ -276,7 +286,7 @@ fn the_user_is_read_with_everything_that_rights_may_hang_on() {
 
 #[test]
 fn a_refusal_of_a_user_is_a_status_as_the_api_server_gives_it() {
-    let status = &encoded(&Answer::forbidden("checkout", "no"))["response"]["status"];
+    let status = &encoded(&Answer::forbidden(Kind::StreamingPipeline, "checkout", "no"))["response"]["status"];
     assert_eq!(
         status,
         &json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "code": 403,

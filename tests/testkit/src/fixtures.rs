@@ -204,6 +204,28 @@ pub fn pipeline(name: &str) -> Value {
     })
 }
 
+/// A RolloutAnalysis of a pipeline of its own name, without a fault and without what has a default.
+#[must_use]
+pub fn analysis(name: &str) -> Value {
+    json!({
+        "apiVersion": "streams.sentry.io/v1alpha1",
+        "kind": "RolloutAnalysis",
+        "metadata": { "name": name },
+        "spec": {
+            "target": { "kind": "StreamingPipeline", "name": name },
+            "metrics": [{ "name": "errors", "query": "errors", "maxValue": 1 }],
+        },
+    })
+}
+
+/// [`analysis`] with `edit` merged into its `spec`.
+#[must_use]
+pub fn edited_analysis(name: &str, edit: &Value) -> Value {
+    let mut object = analysis(name);
+    json_patch::merge(&mut object, &json!({ "spec": edit }));
+    object
+}
+
 /// [`pipeline`] with `edit` merged into its `spec`.
 #[must_use]
 pub fn edited(name: &str, edit: &Value) -> Value {

@@ -28,6 +28,8 @@ pub struct Roles {
     pub workload_namespace: Option<String>,
     /// Where the Python operator ran Deployments that are taken over (`settings.legacyNamespace`).
     pub legacy_namespace: Option<String>,
+    /// Whether analyses may have Deployments as targets (`settings.deploymentTargets`).
+    pub deployment_targets: bool,
     /// The name of the release's objects. Two releases on one control plane need two.
     pub full_name: String,
     /// Who gets the rights. A control plane adds up what a user was ever given: tests with different roles on one
@@ -44,6 +46,7 @@ impl Roles {
             watch_namespaces: Vec::new(),
             workload_namespace: None,
             legacy_namespace: None,
+            deployment_targets: true,
             full_name: "streaming-operator".to_owned(),
             user: users::OPERATOR.to_owned(),
         }
@@ -184,6 +187,10 @@ pub fn render_roles(roles: &Roles) -> Result<Vec<Value>> {
     if let Some(workload_namespace) = &roles.workload_namespace {
         command.args(["--set-string", &format!("workloadNamespace={workload_namespace}")]);
     }
+    command.args([
+        "--set",
+        &format!("settings.deploymentTargets={}", roles.deployment_targets),
+    ]);
     if let Some(legacy_namespace) = &roles.legacy_namespace {
         command.args(["--set-string", &format!("settings.legacyNamespace={legacy_namespace}")]);
     }

@@ -58,7 +58,12 @@ const EVERYWHERE: &str = "
     yes create           controllerrevisions           apps                         ingest -
     yes patch            controllerrevisions           apps                         ingest a
     yes delete           controllerrevisions           apps                         ingest a
-    no  get              deployments                   apps                         ingest a
+    yes get              deployments                   apps                         ingest a
+    yes patch            deployments                   apps                         ingest a
+    no  update           deployments                   apps                         ingest a
+    yes watch            rolloutanalyses               streams.sentry.io            -      -
+    no  patch            rolloutanalyses               streams.sentry.io            ingest a
+    yes update           rolloutanalyses/status        streams.sentry.io            ingest a
     yes create           events                        events.k8s.io                ingest -
     yes get              namespaces                    core                         ingest ingest
     no  list             namespaces                    core                         -      -
@@ -69,7 +74,8 @@ const EVERYWHERE: &str = "
     yes watch            mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
     no  patch            mutatingwebhookconfigurations admissionregistration.k8s.io -      others
     no  delete           mutatingwebhookconfigurations admissionregistration.k8s.io -      streaming-operator
-    no  create           subjectaccessreviews          authorization.k8s.io         -      -
+    yes create           subjectaccessreviews          authorization.k8s.io         -      -
+    no  list             subjectaccessreviews          authorization.k8s.io         -      -
     yes create           secrets                       core                         own    -
     yes watch            secrets                       core                         own    streaming-operator-tls
     yes update           secrets                       core                         own    streaming-operator-tls
@@ -91,7 +97,11 @@ const WITHIN: &str = "
     yes create controllerrevisions           apps                         watched   -
     no  create controllerrevisions           apps                         workloads -
     no  list   pods                          core                         -         -
-    no  list   pods                          core                         watched   -
+    yes list   pods                          core                         watched   -
+    no  watch  pods                          core                         watched   -
+    yes patch  deployments                   apps                         watched   a
+    no  delete deployments                   apps                         watched   a
+    yes watch  rolloutanalyses               streams.sentry.io            watched   -
     yes list   pods                          core                         workloads -
     no  delete configmaps                    core                         watched   a
     yes delete configmaps                    core                         workloads a

@@ -58,25 +58,6 @@ fn users_are_asked_about_unless_a_flag_says_otherwise() {
 }
 
 #[test]
-fn durations_are_read_as_go_writes_them() {
-    for (text, milliseconds) in [
-        ("300ms", 300),
-        ("1.5h", 5_400_000),
-        ("2h45m", 9_900_000),
-        ("43800h", 157_680_000_000),
-        ("1h0m0s", 3_600_000),
-        ("0s", 0),
-        ("0", 0),
-        ("1m30.5s", 90_500),
-    ] {
-        assert_eq!(go_duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
-    }
-    for text in ["", "10", "1d", "-5s", "s", "5 parsecs", "PT1H", "1s1h"] {
-        assert_eq!(go_duration(text), None, "{text}");
-    }
-}
-
-#[test]
 fn every_fault_is_told_at_once_with_its_flag() {
     let faults = settings(&[
         "--webhook-addr=9443",
@@ -169,4 +150,16 @@ fn a_half_can_be_switched_off() {
     let settings = settings(&["--webhook-enabled=false", "--leader-elect=false", "--shutdown-delay=0s"]);
     let settings = settings.expect("settings");
     assert!(settings.webhook.is_none() && settings.lease.is_none() && settings.controller_enabled);
+}
+
+#[test]
+fn faults_of_metrics_sources_are_told_beside_the_others() {
+    let faults = settings(&["--metrics-source=default", "--log-format=xml"]).expect_err("faults");
+    assert_eq!(
+        faults,
+        [
+            "--metrics-source must be NAME=FILE, not \"default\"",
+            "--log-format must be text or json, not \"xml\"",
+        ]
+    );
 }
