@@ -4,6 +4,7 @@
 //! patch of an answer is base64 text. Must never fail without the uid when there is one: an answer without it is
 //! reported to the user as a broken webhook instead of as what is wrong.
 
+mod kind;
 mod quick;
 mod shallow;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use self::kind::Kind;
 use crate::api::rollout_analysis::AnalysisTarget;
 use crate::api::stored::decode_typed_fields;
 use crate::api::{StreamingPipelineSpec, meta};
@@ -24,44 +26,6 @@ const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 /// Most causes of one answer, before one that says how many more there are.
 pub const CAUSES_MAX: usize = 20;
-
-/// The kinds that are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A pipeline.
-    StreamingPipeline,
-    /// An analysis.
-    RolloutAnalysis,
-}
-
-impl Kind {
-    /// The kind of that group, version and name; `None`: none of ours.
-    fn of(group: &str, version: &str, kind: &str) -> Option<Self> {
-        match (group, version, kind) {
-            (meta::GROUP, meta::VERSION, meta::KIND) => Some(Self::StreamingPipeline),
-            (meta::GROUP, meta::VERSION, meta::ANALYSIS_KIND) => Some(Self::RolloutAnalysis),
-            _ => None,
-        }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::StreamingPipeline => meta::KIND,
-            Self::RolloutAnalysis => meta::ANALYSIS_KIND,
-        }
-    }
-
-    /// The resource that holds its objects.
-    #[must_use]
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::StreamingPipeline => meta::PLURAL,
-            Self::RolloutAnalysis => meta::ANALYSIS_PLURAL,
-        }
-    }
-}
 
 /// What is done to the object under review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

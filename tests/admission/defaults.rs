@@ -198,7 +198,7 @@ async fn after_another_webhook_has_changed_the_object_defaulting_it_again_change
         seen.expect("it is there").expect("it is there"),
         [
             noted("round_0_index_0", "streaming-operator", true),
-            noted("round_0_index_1", "zz-other", true),
+            noted("round_0_index_2", "zz-other", true),
             noted("round_1_index_0", "streaming-operator", false),
         ]
     );

@@ -162,11 +162,13 @@ async fn the_operator_owns_ca_bundle_in_the_configurations_and_nothing_else() {
             .filter(|manager| manager["manager"] == "streaming-operator-ca")
             .collect();
         assert_eq!(ours.len(), 1);
-        let name = found["webhooks"][0]["name"].as_str().expect("a name");
-        let key = format!("k:{{\"name\":\"{name}\"}}");
+        let verb = kind.strip_suffix("webhookconfiguration").expect("a kind");
+        let verb = if verb == "mutating" { "default" } else { "validate" };
+        let owned = json!({".": {}, "f:name": {}, "f:clientConfig": {"f:caBundle": {}}});
+        let key = |plural: &str| format!("k:{{\"name\":\"{verb}.{plural}.streams.sentry.io\"}}");
         assert_eq!(
             ours[0]["fieldsV1"],
-            json!({"f:webhooks": {key: {".": {}, "f:name": {}, "f:clientConfig": {"f:caBundle": {}}}}})
+            json!({"f:webhooks": {key("rolloutanalyses"): owned, key("streamingpipelines"): owned}})
         );
     }
 }
