@@ -171,7 +171,7 @@ mod tests {
         let mut object = serde_json::to_value(pipeline).expect("JSON");
         crate::core::defaults::apply_defaults(&mut object);
         let verdict = crate::core::validation::validate(&object, None);
-        verdict.violations.iter().map(|fault| fault.path.to_string()).collect()
+        verdict.violations.iter().map(|fault| fault.path.clone()).collect()
     }
 
     #[test]
