@@ -103,7 +103,7 @@ fn a_pod_of_ours_that_keeps_the_move_waiting_is_named_with_its_cause() {
     scene.case.observed.pods = observed(vec![pod("svc-0-0", 'a').waits("ErrImagePull")], "a").pods;
     assert_eq!(
         scene.ready(5),
-        "moves from the Python operator: 2 consumers are still to be taken off Deployment ns/legacy; 1/3 pods not ready: \
+        "moves from the Python operator: 2 consumers still to be taken off Deployment ns/legacy; 1/3 pods not ready: \
          ordinal 0 ErrImagePull"
     );
 }
