@@ -144,7 +144,7 @@ async fn without_an_operator_that_is_said_and_what_is_asked_all_the_same() {
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     let lines = ran.lines("WRONG", "deployment");
     assert!(lines[0].contains("no Deployment with the label"), "{lines:?}");
-    assert_eq!(ran.lines("ok", "crds").len(), 1, "{}", ran.stdout);
+    assert_eq!(ran.lines("ok", "crds").len(), 2, "{}", ran.stdout);
     assert!(
         ran.lines("WRONG", "leader")[0].contains("is not there"),
         "{}",
