@@ -287,7 +287,8 @@ fn older_crds(without: &[&str]) -> PathBuf {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let mut crd = testkit::install::documents(&text).unwrap().remove(0);
-        let of_pipelines = crd["spec"]["names"]["kind"] == "StreamingPipeline";
+        let kind = crd.pointer("/spec/names/kind").and_then(|kind| kind.as_str());
+        let of_pipelines = kind == Some("StreamingPipeline");
         for pointer in without.iter().filter(|_| of_pipelines) {
             let (parent, field) = pointer.rsplit_once('/').unwrap();
             let schema = "/spec/versions/0/schema/openAPIV3Schema/properties";
