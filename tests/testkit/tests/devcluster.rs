@@ -55,7 +55,8 @@ async fn a_cluster_is_ready_to_use_and_ends_with_all_it_started_when_told() {
     let there = children::output(&kubectl).unwrap();
     assert_eq!(
         there,
-        "node/node-0\ncustomresourcedefinition.apiextensions.k8s.io/streamingpipelines.streams.sentry.io\n"
+        "node/node-0\ncustomresourcedefinition.apiextensions.k8s.io/rolloutanalyses.streams.sentry.io\n\
+         customresourcedefinition.apiextensions.k8s.io/streamingpipelines.streams.sentry.io\n"
     );
     assert!(cluster.tail(5).ends_with("\nready"), "{}", cluster.tail(5));
 
