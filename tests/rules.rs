@@ -17,6 +17,7 @@ use streaming_operator::api::meta::KIND;
 use streaming_operator::core::validation::{RULES, WARNING_RULES, validate};
 use streaming_operator::core::violation::Violation;
 use testkit::fixtures::{self, Cause, RuleFixture};
+use testkit::listed::{Unsaid, is_listed};
 
 /// Every manifest of a rule, with the one that it would replace where it is refused only then.
 fn all() -> Vec<(RuleFixture, Option<Value>)> {
@@ -37,23 +38,6 @@ fn all() -> Vec<(RuleFixture, Option<Value>)> {
 
 fn faults(object: &Value, old: Option<&Value>) -> Vec<Violation> {
     validate(object, old).violations
-}
-
-/// Whether a message is one that is listed, whose words in braces stand for any.
-fn is_listed(message: &str, listed: &str) -> bool {
-    let mut rest = message;
-    for (place, part) in listed.split('{').enumerate() {
-        let fixed = if place == 0 {
-            part
-        } else {
-            part.split_once('}').expect("a closing brace").1
-        };
-        match rest.find(fixed) {
-            Some(at) if at == 0 || place > 0 => rest = &rest[at + fixed.len()..],
-            _ => return false,
-        }
-    }
-    rest.is_empty() || listed.ends_with('}')
 }
 
 #[test]
@@ -95,28 +79,17 @@ fn what_is_said_of_each_manifest_is_what_stands_beside_it() {
 
 #[test]
 fn every_message_that_a_rule_lists_is_said_of_a_manifest_and_no_other() {
-    let mut unsaid: BTreeSet<(&str, &str)> = RULES
-        .iter()
-        .flat_map(|rule| rule.messages.iter().map(|message| (rule.name, *message)))
-        .collect();
+    let mut unsaid = Unsaid::of(RULES.iter().map(|rule| (rule.name, rule.messages)));
     for (fixture, old) in all() {
         for fault in faults(&fixture.object, old.as_ref()) {
             let rule = RULES
                 .iter()
                 .find(|rule| rule.name == fault.rule)
                 .expect("a rule of the table");
-            let mut listed = rule
-                .messages
-                .iter()
-                .filter(|listed| is_listed(&fault.message, listed))
-                .peekable();
-            assert!(listed.peek().is_some(), "{}: not listed: {}", rule.name, fault.message);
-            for listed in listed {
-                unsaid.remove(&(rule.name, *listed));
-            }
+            unsaid.said(rule.name, rule.messages, &fault.message);
         }
     }
-    assert_eq!(unsaid, BTreeSet::new());
+    unsaid.assert_none();
 }
 
 /// The object with each value in it, one at a time, replaced by another.

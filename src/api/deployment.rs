@@ -1,14 +1,13 @@
 //! A Deployment, as far as analyses look at it. The template is kept as it is: its digest is the revision, and a field that
 //! this release does not know is part of it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use kube::Resource;
 use serde::{Deserialize, Serialize};
 
+use super::as_resource::as_resource;
 use super::streaming_pipeline::OpenObject;
 
 /// A Deployment as stored.
@@ -103,29 +102,7 @@ impl<'a> PauseApply<'a> {
     }
 }
 
-impl Resource for StoredDeployment {
-    type DynamicType = ();
-    type Scope = k8s_openapi::NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        Deployment::kind(&())
-    }
-    fn group((): &()) -> Cow<'_, str> {
-        Deployment::group(&())
-    }
-    fn version((): &()) -> Cow<'_, str> {
-        Deployment::version(&())
-    }
-    fn plural((): &()) -> Cow<'_, str> {
-        Deployment::plural(&())
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+as_resource!(StoredDeployment, Deployment);
 
 #[cfg(test)]
 mod tests {

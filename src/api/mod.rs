@@ -10,6 +10,7 @@
 
 pub mod analysis_reasons;
 pub mod analysis_status;
+mod as_resource;
 pub mod conditions;
 pub mod deployment;
 pub mod events;

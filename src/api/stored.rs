@@ -6,17 +6,16 @@
 //! `managedFields`, which repeat the nesting of the spec, are not read at all.
 //! Must never fail on anything that the API server can hand out.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use kube::Resource;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::as_resource::as_resource;
 use super::status::{SetGenerations, StreamingPipelineStatus};
 use super::streaming_pipeline::{OpenObject, StreamingPipeline, StreamingPipelineSpec};
 
@@ -72,18 +71,19 @@ pub fn decode_spec(spec: &Value) -> Result<StreamingPipelineSpec, DecodeFault> {
     if let Some(read) = decode_by_copy(spec) {
         return Ok(read);
     }
-    serde_path_to_error::deserialize(spec).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." {
-            "spec".to_owned()
-        } else {
-            format!("spec.{path}")
-        };
-        DecodeFault {
-            path,
-            message: error.into_inner().to_string(),
-        }
-    })
+    serde_path_to_error::deserialize(spec).map_err(fault_of_spec)
+}
+
+/// A fault that was met while a spec was read, with its path from the root of the object.
+pub(super) fn fault_of_spec(error: serde_path_to_error::Error<serde_json::Error>) -> DecodeFault {
+    let path = match error.path().to_string().as_str() {
+        "." => "spec".to_owned(),
+        path => format!("spec.{path}"),
+    };
+    DecodeFault {
+        path,
+        message: error.into_inner().to_string(),
+    }
 }
 
 /// The usual case, without looking for the path of a fault. The untyped objects, which are most of a spec, are copied as
@@ -213,29 +213,7 @@ impl<'de> Deserialize<'de> for StoredPipeline {
     }
 }
 
-impl Resource for StoredPipeline {
-    type DynamicType = ();
-    type Scope = k8s_openapi::NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        StreamingPipeline::kind(&())
-    }
-    fn group((): &()) -> Cow<'_, str> {
-        StreamingPipeline::group(&())
-    }
-    fn version((): &()) -> Cow<'_, str> {
-        StreamingPipeline::version(&())
-    }
-    fn plural((): &()) -> Cow<'_, str> {
-        StreamingPipeline::plural(&())
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+as_resource!(StoredPipeline, StreamingPipeline);
 
 #[cfg(test)]
 mod tests {

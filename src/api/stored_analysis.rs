@@ -1,17 +1,16 @@
 //! A RolloutAnalysis as it lies in the API server, read so that one bad object never disturbs the others, as in
 //! [`super::stored`]. Must never fail on anything that the API server can hand out.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Resource;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::analysis_status::RolloutAnalysisStatus;
+use super::as_resource::as_resource;
 use super::rollout_analysis::{RolloutAnalysis, RolloutAnalysisSpec};
-use super::stored::{DecodeFault, Metadata};
+use super::stored::{DecodeFault, Metadata, fault_of_spec};
 
 /// A RolloutAnalysis as stored.
 #[derive(Clone, Debug)]
@@ -45,41 +44,10 @@ impl<'de> Deserialize<'de> for StoredAnalysis {
 
 fn spec(text: &str) -> Result<RolloutAnalysisSpec, DecodeFault> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = match error.path().to_string().as_str() {
-            "." => "spec".to_owned(),
-            path => format!("spec.{path}"),
-        };
-        DecodeFault {
-            path,
-            message: error.into_inner().to_string(),
-        }
-    })
+    serde_path_to_error::deserialize(&mut reader).map_err(fault_of_spec)
 }
 
-impl Resource for StoredAnalysis {
-    type DynamicType = ();
-    type Scope = k8s_openapi::NamespaceResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        RolloutAnalysis::kind(&())
-    }
-    fn group((): &()) -> Cow<'_, str> {
-        RolloutAnalysis::group(&())
-    }
-    fn version((): &()) -> Cow<'_, str> {
-        RolloutAnalysis::version(&())
-    }
-    fn plural((): &()) -> Cow<'_, str> {
-        RolloutAnalysis::plural(&())
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+as_resource!(StoredAnalysis, RolloutAnalysis);
 
 #[cfg(test)]
 mod tests {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use jiff::Timestamp;
 use kube::Client;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
+use super::Output;
 use super::after_printing;
 use super::installed::{Found, Place};
 use super::run::settings_of;
@@ -41,13 +41,6 @@ pub(super) struct Args {
     flags: Vec<String>,
 }
 
-/// Form of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    Text,
-    Json,
-}
-
 #[derive(Serialize)]
 struct Report {
     ok: bool,
@@ -58,12 +51,9 @@ struct Report {
 /// 4: the API server cannot be reached, or may not be asked about a part and the others are well.
 pub(super) fn run(args: &Args) -> ExitCode {
     let server = Server::connect();
-    let (runtime, client) = match server.connection() {
+    let (runtime, client) = match server.or_told() {
         Ok(connection) => connection,
-        Err(why) => {
-            eprintln!("streaming-operator: the API server cannot be asked: {why}");
-            return ExitCode::from(4);
-        }
+        Err(code) => return code,
     };
     let (installed, mut findings) = match (args.place.find(runtime, client), args.flags.is_empty()) {
         (Found::Several(all), true) => {

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use kube::Client;
 use serde::{Serialize, Serializer};
 
+use super::Output;
 use super::after_printing;
 use super::namespace::WorkloadNamespace;
 use super::server::Server;
@@ -37,13 +37,6 @@ pub(super) struct Args {
     watch_namespace: Vec<String>,
     #[command(flatten)]
     workload_namespace: WorkloadNamespace,
-}
-
-/// Form of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    Text,
-    Json,
 }
 
 #[derive(Serialize)]
@@ -77,12 +70,9 @@ struct Entry {
 /// reached, or may not be asked about an object or a removal.
 pub(super) fn run(args: &Args) -> ExitCode {
     let server = Server::connect();
-    let (runtime, client) = match server.connection() {
+    let (runtime, client) = match server.or_told() {
         Ok(connection) => connection,
-        Err(why) => {
-            eprintln!("streaming-operator: the API server cannot be asked: {why}");
-            return ExitCode::from(4);
-        }
+        Err(code) => return code,
     };
     let place = Place {
         watch_namespaces: args

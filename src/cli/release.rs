@@ -10,7 +10,7 @@ use kube::Client;
 use super::after_printing;
 use super::installed::{Found, Place};
 use super::run::settings_of;
-use super::server::Server;
+use super::server::{Server, unasked};
 use crate::api::meta::LABEL_OWNER_UID;
 use crate::client::in_words;
 use crate::controller::release::{Held, held, holder, let_go};
@@ -37,9 +37,9 @@ pub(super) struct Args {
 /// operators are there and none is named; 4: the API server cannot be reached, or refused a part.
 pub(super) fn run(args: &Args) -> ExitCode {
     let server = Server::connect();
-    let (runtime, client) = match server.connection() {
+    let (runtime, client) = match server.or_told() {
         Ok(connection) => connection,
-        Err(why) => return unasked(why),
+        Err(code) => return code,
     };
     let (namespace, watched) = match args.place.find(runtime, client) {
         Found::Several(all) => {
@@ -80,11 +80,6 @@ pub(super) fn run(args: &Args) -> ExitCode {
         Ok(held) => release(args, client, runtime, &held),
         Err(error) => unasked(&format!("which pipelines there are: {}", in_words(&error))),
     }
-}
-
-fn unasked(why: &str) -> ExitCode {
-    eprintln!("streaming-operator: the API server cannot be asked: {why}");
-    ExitCode::from(4)
 }
 
 fn release(args: &Args, client: &Client, runtime: &tokio::runtime::Runtime, held: &[Held]) -> ExitCode {

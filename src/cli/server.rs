@@ -1,6 +1,7 @@
 //! The API server that a command asks: that of the user's kubeconfig, as kubectl finds it. Must never send anything but the
 //! question whether it is there.
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use kube::{Client, Config};
@@ -47,6 +48,11 @@ impl Server {
         Self { namespace, connection }
     }
 
+    /// What asks it; else it is told why it cannot be asked, and this is the exit code.
+    pub(super) fn or_told(&self) -> Result<(&Runtime, &Client), ExitCode> {
+        self.connection().map_err(unasked)
+    }
+
     /// What asks it, or why it cannot be asked.
     pub(super) fn connection(&self) -> Result<(&Runtime, &Client), &str> {
         let connection = self.connection.as_ref();
@@ -54,4 +60,10 @@ impl Server {
             .map(|(runtime, client)| (runtime, client))
             .map_err(String::as_str)
     }
+}
+
+/// Tells why the API server cannot be asked; gives the exit code of that.
+pub(super) fn unasked(why: &str) -> ExitCode {
+    eprintln!("streaming-operator: the API server cannot be asked: {why}");
+    ExitCode::from(4)
 }

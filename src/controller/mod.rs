@@ -20,6 +20,7 @@ pub mod release;
 pub mod report;
 pub mod run;
 pub mod status_write;
+pub mod stored_object;
 pub mod world;
 
 pub use context::{Clock, Context};

@@ -76,7 +76,7 @@ struct At<'a> {
 impl<'a> At<'a> {
     /// Fails with the exit code, after a word on stderr.
     fn new(server: &'a Server, which: &'a Which) -> Result<Self, ExitCode> {
-        let (runtime, client) = server.connection().map_err(unasked)?;
+        let (runtime, client) = server.or_told()?;
         Ok(Self {
             runtime,
             client,
@@ -105,11 +105,6 @@ impl<'a> At<'a> {
     fn kubectl(&self, rest: &str) -> String {
         format!("kubectl --namespace {} {rest}", self.namespace)
     }
-}
-
-fn unasked(why: &str) -> ExitCode {
-    eprintln!("streaming-operator: the API server cannot be asked: {why}");
-    ExitCode::from(4)
 }
 
 fn refused(error: &kube::Error) -> ExitCode {

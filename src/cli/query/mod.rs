@@ -9,9 +9,9 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use futures::future::join_all;
 
+use super::Output;
 use super::input::{self, Document};
 use super::namespace::WorkloadNamespace;
 use crate::api::RolloutAnalysisSpec;
@@ -54,13 +54,6 @@ pub(super) struct Args {
     output: Output,
     #[command(flatten)]
     workload_namespace: WorkloadNamespace,
-}
-
-/// Form of the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    Text,
-    Json,
 }
 
 /// How much the answer to the whole is, the worse the greater.

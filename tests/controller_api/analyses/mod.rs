@@ -208,6 +208,13 @@ impl Bed {
         )
     }
 
+    /// The verdict of an analysis, as [`Bed::verdict`] has it, begins so.
+    #[track_caller]
+    pub(super) fn assert_verdict(&self, name: &str, beginning: &str) {
+        let verdict = self.verdict(name);
+        assert!(verdict.starts_with(beginning), "{verdict}");
+    }
+
     /// `status reason` of a condition of an analysis.
     pub(super) fn condition(&self, name: &str, type_: &str) -> String {
         let analysis = self.api.get(ANALYSES, "ns", name).expect("an analysis");

@@ -56,11 +56,7 @@ async fn between_failures_it_counts_nothing() {
     assert_eq!(bed.events(&["RolloutPaused"]), Vec::<String>::new());
     bed.source.answers(good());
     later(90).await;
-    assert!(
-        bed.verdict("checkout").starts_with("Passed 2/2"),
-        "{}",
-        bed.verdict("checkout")
-    );
+    bed.assert_verdict("checkout", "Passed 2/2");
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,11 +67,7 @@ async fn once_the_gate_is_open_the_primary_update_goes_on() {
     later(120).await;
     bed.roll_out("image:2");
     later(50).await;
-    assert!(
-        bed.verdict("checkout").starts_with("Passed"),
-        "{}",
-        bed.verdict("checkout")
-    );
+    bed.assert_verdict("checkout", "Passed");
     assert!(bed.images().contains(&"image:1".to_owned()));
     bed.source.answers(Answer::Down);
     later(300).await;
@@ -105,11 +97,7 @@ async fn a_source_that_flaps_is_asked_again_and_its_answers_count() {
     later(70).await;
     bed.roll_out("image:2");
     later(90).await;
-    assert!(
-        bed.verdict("checkout").starts_with("Passed 0/2 Pass"),
-        "{}",
-        bed.verdict("checkout")
-    );
+    bed.assert_verdict("checkout", "Passed 0/2 Pass");
     assert_eq!(bed.images(), ["image:2"; 4]);
     assert_eq!(bed.events(&["MetricsUnavailable"]), Vec::<String>::new());
     let (retries, made) = (

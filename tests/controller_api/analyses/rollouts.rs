@@ -134,11 +134,7 @@ async fn a_rollback_is_never_gated_and_leaves_the_failure() {
     later(60).await;
     assert_eq!(bed.images(), ["image:1"; 4]);
     assert_eq!(bed.condition("checkout", "RolloutPaused"), "False AsExpected");
-    assert!(
-        bed.verdict("checkout").starts_with("Measuring 0/0"),
-        "{}",
-        bed.verdict("checkout")
-    );
+    bed.assert_verdict("checkout", "Measuring 0/0");
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,11 +146,7 @@ async fn a_late_regression_holds_the_rollout_while_the_primary_set_is_being_repl
     bed.roll_out("image:2");
     // The canary is available after half a minute, the gate opens ten seconds later.
     later(50).await;
-    assert!(
-        bed.verdict("checkout").starts_with("Passed"),
-        "{}",
-        bed.verdict("checkout")
-    );
+    bed.assert_verdict("checkout", "Passed");
     bed.source.answers(bad());
     later(30).await;
     assert_eq!(bed.verdict("checkout"), "Failed 3/2 Fail");
@@ -197,17 +189,13 @@ async fn of_two_analyses_both_must_pass_and_one_that_only_reports_holds_nothing(
     later(240).await;
     bed.roll_out("image:2");
     later(70).await;
-    assert!(bed.verdict("fast").starts_with("Passed"));
+    bed.assert_verdict("fast", "Passed");
     assert_eq!(bed.images(), CANARY);
     assert_eq!(message(&bed.api, "p", "Ready"), "analysis slow has 3 of 6 passes");
     later(150).await;
     assert_eq!(bed.images(), ["image:2"; 4]);
     assert_eq!(bed.events(&["RolloutPaused"]), Vec::<String>::new());
-    assert!(
-        bed.verdict("reports").starts_with("Failed 3/"),
-        "{}",
-        bed.verdict("reports")
-    );
+    bed.assert_verdict("reports", "Failed 3/");
 }
 
 #[tokio::test(start_paused = true)]
@@ -222,11 +210,7 @@ async fn an_edit_while_it_fails_keeps_what_was_counted_and_takes_the_new_limit()
         analysis["spec"]["metrics"][0]["maxValue"] = json!(0.5);
     });
     later(90).await;
-    assert!(
-        bed.verdict("checkout").starts_with("Passed 2/2"),
-        "{}",
-        bed.verdict("checkout")
-    );
+    bed.assert_verdict("checkout", "Passed 2/2");
     assert_eq!(bed.images(), ["image:2"; 4]);
 }
 

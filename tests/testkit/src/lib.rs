@@ -26,6 +26,7 @@ pub mod fake_api;
 pub mod fixtures;
 pub mod http;
 pub mod install;
+pub mod listed;
 pub mod metrics_proxy;
 pub mod operator;
 pub mod pki;
