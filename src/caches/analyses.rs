@@ -82,14 +82,6 @@ impl Analyses {
         }
     }
 
-    /// None, and never any: the API server does not know the kind.
-    #[must_use]
-    pub fn none(pipelines: Triggers) -> Self {
-        let none = Self::new(&[], pipelines);
-        none.synced.send_replace(true);
-        none
-    }
-
     /// Watches until `stop`.
     pub async fn run(self, client: Client, stop: CancellationToken) {
         let watches = self.scopes.iter().map(|scope| {

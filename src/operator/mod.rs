@@ -5,6 +5,7 @@
 
 pub mod crds;
 pub mod fault;
+mod machine;
 mod overlap;
 mod parts;
 pub mod rights;
@@ -15,9 +16,8 @@ mod term;
 
 use std::collections::HashMap;
 use std::future::pending;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use kube::runtime::events::{Recorder, Reporter};
 use kube::{Client, Config};
@@ -36,11 +36,12 @@ use crate::controller::{self, Clock, Context, World};
 use crate::core::overlap::Watched;
 use crate::leader::{self, LeaseSettings, WriteGate};
 use crate::metrics_sources::Sources;
-use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, open_files, probes, tls};
+use crate::server::{self, Limits, Need, Readiness, Transport, WorkLimits, probes, tls};
 use crate::telemetry::Metrics;
 use crate::webhook::authorizer::{Authorizer, Times};
 use crate::webhook::{self, Names};
 
+use machine::{bind, hostname, identity, limits};
 use parts::{Admission, Parts, Task};
 pub use settings::{Certificate, LeaseTimes, Settings, WebhookSettings};
 use signals::Signals;
@@ -366,46 +367,5 @@ impl Operator {
             };
             stop.run_until_cancelled(all).await;
         })
-    }
-}
-
-/// What bounds the webhook's connections: with a low limit of open files, fewer than there should be.
-fn limits(webhook: &WebhookSettings) -> Result<Limits, Ending> {
-    let wanted = Limits::webhook(webhook.shutdown_delay);
-    let files = open_files::raise_limit();
-    let files =
-        files.map_err(|error| Ending::Unusable(format!("the limit of open files cannot be raised: {error}")))?;
-    let limits = wanted
-        .within(files)
-        .map_err(|too_few| Ending::Unusable(too_few.to_string()))?;
-    if limits.connections < wanted.connections {
-        tracing::warn!(
-            connections = limits.connections,
-            wanted = wanted.connections,
-            "the hard limit of open files (ulimit -Hn) leaves admission fewer connections than it should hold; raise it"
-        );
-    }
-    Ok(limits)
-}
-
-async fn bind(flag: &str, addr: SocketAddr) -> Result<TcpListener, Ending> {
-    let listener = TcpListener::bind(addr).await;
-    listener.map_err(|error| Ending::Unusable(format!("{flag} {addr} cannot be listened to: {error}")))
-}
-
-/// Unique among replicas and never used again: the name of the Pod (a container's host name), and which process of it.
-fn identity() -> String {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}_{}_{}", hostname(), std::process::id(), since_epoch.as_nanos())
-}
-
-/// The host name; in a container the name of its Pod.
-fn hostname() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = name.trim();
-    if name.is_empty() {
-        NAME.to_owned()
-    } else {
-        name.to_owned()
     }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use kube::client::ClientBuilder;
 use kube::runtime::events::{Recorder, Reporter};
+use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 use streaming_operator::analyses::{self, AnalysisContext, AskSources};
-use streaming_operator::caches::{Analyses, Pipelines, Triggers};
+use streaming_operator::caches::{Analyses, Pipelines, Scope, Triggers};
 use streaming_operator::client::Gated;
 use streaming_operator::controller::legacy::{LegacyRights, LegacySettings};
 use streaming_operator::controller::namespaces::Namespaces;
@@ -53,10 +54,12 @@ impl Operator {
             .build();
         let metrics = Metrics::new("0.0.0", "test", true);
         let triggers = Triggers::new(metrics.clone());
-        let analyses = match &mode.sources {
-            Some(_) => Analyses::new(&[], triggers.clone()),
-            None => Analyses::none(triggers.clone()),
-        };
+        let analyses = Analyses::new(&[], triggers.clone());
+        if mode.sources.is_none() {
+            // Nobody watches them: the list was empty.
+            analyses.take(&Scope::All, Event::Init);
+            analyses.take(&Scope::All, Event::InitDone);
+        }
         let targets = analyses.clone();
         let pipelines = Pipelines::new(&[], mode.workload_namespace, triggers.clone(), move |event| {
             targets.saw_pipeline(event);

@@ -62,6 +62,7 @@
 )]
 
 mod adapter;
+mod bits;
 mod compare;
 mod config;
 mod explore;

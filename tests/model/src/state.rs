@@ -4,6 +4,8 @@
 //! place. It packs into a `u128`, by which states are told apart. Must never hold what no rule depends on: each bit
 //! doubles what there is to explore.
 
+use crate::bits::{Reader, Writer};
+
 /// Number of the place of the canary; the primaries' are 0 to 3.
 pub(crate) const CANARY: usize = 4;
 /// Number of places.
@@ -135,32 +137,9 @@ pub(crate) struct Hidden {
     pub(crate) deleted: Live,
 }
 
-struct Writer(u128, u32);
-
-impl Writer {
-    fn put(&mut self, value: u8, bits: u32) {
-        debug_assert!(u32::from(value) < (1 << bits), "{value} has more than {bits} bits");
-        self.0 |= u128::from(value) << self.1;
-        self.1 += bits;
-    }
-}
-
-struct Reader(u128);
-
-impl Reader {
-    fn get(&mut self, bits: u32) -> u8 {
-        let value = self.0 & ((1 << bits) - 1);
-        self.0 >>= bits;
-        u8::try_from(value).unwrap_or_default()
-    }
-    fn flag(&mut self) -> bool {
-        self.get(1) == 1
-    }
-}
-
 impl State {
     pub(crate) fn pack(&self) -> u128 {
-        let mut to = Writer(0, 0);
+        let mut to = Writer::new();
         for place in &self.places {
             to.put(place.live, 3);
             to.put(place.failed, 2);
@@ -199,11 +178,11 @@ impl State {
         }
         to.put(self.edits, 4);
         to.put(self.faults, 4);
-        to.0
+        to.packed()
     }
 
     pub(crate) fn unpack(packed: u128) -> Self {
-        let mut from = Reader(packed);
+        let mut from = Reader::new(packed);
         let mut state = Self::default();
         for place in &mut state.places {
             place.live = from.get(3);
