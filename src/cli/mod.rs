@@ -84,7 +84,7 @@ enum Command {
 
 /// Looks at rollouts of StreamingPipelines, and tells them what to do.
 #[derive(Debug, Parser)]
-#[command(name = PLUGIN, bin_name = "kubectl streams", version = VERSION, about, max_term_width = 100)]
+#[command(name = PLUGIN, bin_name = "kubectl streams", version = VERSION, max_term_width = 100)]
 struct Plugin {
     #[command(subcommand)]
     command: pipeline::Command,
