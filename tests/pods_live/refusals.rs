@@ -37,12 +37,13 @@ async fn quota(bed: &Bed, pods: u8) {
 async fn a_quota_that_is_used_up_is_told_and_room_is_used_when_there_is_some() {
     let tests = Mode::BOTH.map(|mode| async move {
         let bed = Bed::new("quota", mode).await;
-        quota(&bed, 2).await;
+        // Creates begin with one and go on with two at once, of which either may be the first: there is room for the one.
+        quota(&bed, 1).await;
         let operator = bed.start(&[]);
         bed.create(pipeline("p", 3)).await;
         let message = bed.until_ready_is(&operator, "p", "False/QuotaExceeded").await;
         assert!(message.contains("exceeded quota: few"), "{message}");
-        assert_eq!(bed.running().await, ["primary/0 image:1", "primary/1 image:1"]);
+        assert_eq!(bed.running().await, ["primary/0 image:1"]);
         quota(&bed, 3).await;
         bed.until_ready_is(&operator, "p", "True/Ready").await;
         assert_eq!(bed.running().await.len(), 3);
